@@ -1,0 +1,71 @@
+"""The text of each request: raw-completion few-shot prompts, under a named protocol."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from evals.errors import UsageError
+from evals.questions import Question, QuestionSet
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Where the shots come from. Every question of the test split is scored under each."""
+
+    name: str
+    shots_from: str
+    about: str
+
+
+PROTOCOLS = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol("train", "train", "shots are the first rows of the train split: nothing leaks"),
+        Protocol(
+            "sglang-bench",
+            "test",
+            "shots are the first rows of the test split and are scored too, as in SGLang's "
+            "bench_sglang.py",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is sent for one question, with the SHA-256 of its UTF-8 text in hexadecimal."""
+
+    question: Question
+    text: str
+    sha256: str
+
+
+def protocol_named(name: str) -> Protocol:
+    """Raises UsageError for a name that is none of `PROTOCOLS`."""
+    try:
+        return PROTOCOLS[name]
+    except KeyError:
+        raise UsageError(f"protocol {name!r} is none of: {', '.join(PROTOCOLS)}") from None
+
+
+def build_prompts(questions: QuestionSet, protocol: Protocol, shots: int) -> list[Prompt]:
+    """One prompt for each question of the test split, in order, each behind the same `shots` shots.
+
+    Raises:
+        UsageError: `shots` is negative or more than the split holds.
+    """
+    split = questions.train if protocol.shots_from == "train" else questions.test
+    if not 0 <= shots <= len(split):
+        raise UsageError(
+            f"{shots} shots: {questions.name} allows 0 to {len(split)} from its "
+            f"{protocol.shots_from} split"
+        )
+    shown = "".join(
+        f"Question: {shot.question}\nAnswer: {shot.answer}\n\n" for shot in split[:shots]
+    )
+    prompts = []
+    for question in questions.test:
+        text = f"{shown}Question: {question.question}\nAnswer:"
+        prompts.append(Prompt(question, text, hashlib.sha256(text.encode()).hexdigest()))
+    return prompts

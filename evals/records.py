@@ -1,0 +1,184 @@
+"""A run folder: every answer on disk as it comes, and enough beside it to go on or to read it.
+
+`run.json` says what was measured, `answers.jsonl` holds one object a question, `verdict.json` what
+came out of it, `server.log` what the server said. A crash loses the requests in flight and no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from evals.errors import RecordsNotWritten, UsageError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question's outcome. Where `error` is set it failed, and what it answered is unknown.
+
+    `text` is the model's own, `value` the number read from it as decimal text (None: invalid),
+    `seconds` those of the try that was answered.
+    """
+
+    id: str
+    prompt_sha256: str
+    gold: str
+    seconds: float
+    tries: int
+    text: str | None = None
+    value: str | None = None
+    right: bool | None = None
+    right_sglang: bool | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    error: str | None = None
+
+
+RECORD_KEYS = tuple(field.name for field in fields(Record))
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def stamp() -> str:
+    """The time in UTC, to the second, as folders and files are named by."""
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+
+
+def create_run(runs_dir: Path, name: str) -> Path:
+    """Makes and returns a new folder `<time>-<name>` under `runs_dir`.
+
+    Raises RecordsNotWritten where that cannot be made.
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+    begun = stamp()
+    for attempt in range(1, 1000):
+        folder = runs_dir / (f"{begun}-{plain}" if attempt == 1 else f"{begun}-{plain}-{attempt}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if runs_dir.is_dir():
+                continue
+            raise RecordsNotWritten(f"runs folder {runs_dir} is no folder") from None
+        except OSError as error:
+            raise RecordsNotWritten(f"run folder {folder} cannot be made: {error}") from error
+        return folder
+    raise RecordsNotWritten(f"{runs_dir} holds 999 runs of this second already")
+
+
+def write_json(file: Path, content: Mapping[str, Any]) -> None:
+    """Writes `content` whole or not at all. Raises RecordsNotWritten."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise RecordsNotWritten(f"{file} cannot be written: {error}") from error
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The content of `run.json`. Raises UsageError if it cannot be read or is of a newer format."""
+    file = folder / "run.json"
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{folder} is no run folder: it has no run.json") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+        raise UsageError(f"{file} has no format number: it is not a run's")
+    if content["format"] > FORMAT:
+        raise UsageError(
+            f"{file} has format {content['format']}, this version reads up to {FORMAT}: "
+            "read it with the version that wrote it"
+        )
+    return content
+
+
+def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
+    """Every record of a run, in the order they came.
+
+    A crash can leave the last line unfinished: `torn_end` leaves that line out.
+
+    Raises:
+        UsageError: a line is no record, or a question has two.
+    """
+    file = folder / "answers.jsonl"
+    records: list[Record] = []
+    seen: set[str] = set()
+    for number, line in _lines(file, torn_end=torn_end):
+        try:
+            row = json.loads(line)
+            record = Record(**{key: value for key, value in row.items() if key in RECORD_KEYS})
+        except (ValueError, TypeError, AttributeError):
+            raise UsageError(f"{file} line {number} is no record: the file is damaged") from None
+        if record.id in seen:
+            raise UsageError(f"{file} line {number}: question {record.id} has a record already")
+        seen.add(record.id)
+        records.append(record)
+    return records
+
+
+def _lines(file: Path, *, torn_end: bool) -> Iterator[tuple[int, bytes]]:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    *lines, rest = content.split(b"\n")
+    if rest and not torn_end:
+        raise UsageError(f"{file} ends in the middle of a line: the run was cut short")
+    yield from enumerate(lines, 1)
+
+
+class Recorder:
+    """Appends records to `answers.jsonl` of a run folder, each handed to the system at once."""
+
+    def __init__(self, folder: Path, kept: list[Record] | None = None) -> None:
+        """Starts the file anew with the records `kept` of an earlier attempt, if any."""
+        self.file = folder / "answers.jsonl"
+        part = folder / "answers.jsonl.part"
+        try:
+            part.write_bytes(b"".join(_line(record) for record in kept or ()))
+            part.replace(self.file)
+            self._descriptor = os.open(self.file, os.O_WRONLY | os.O_APPEND)
+        except OSError as error:
+            raise RecordsNotWritten(f"{self.file} cannot be written: {error}") from error
+
+    def append(self, record: Record) -> None:
+        """Raises RecordsNotWritten: a full disk must not pass for an answer given."""
+        line = _line(record)
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+        except OSError as error:
+            raise RecordsNotWritten(f"{self.file} cannot be written: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+
+def _line(record: Record) -> bytes:
+    row = {key: getattr(record, key) for key in RECORD_KEYS}
+    return json.dumps(row).encode() + b"\n"  # ASCII: a model's text may hold lone surrogates

@@ -1,0 +1,100 @@
+"""Verdicts as plain text: a table of all rows, and a message for each that did not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evals.summary import Summary
+
+LISTED = 10  # failed questions that a message names
+
+HEADER = (
+    "row", "verdict", "right", "needed", "accuracy", "95% interval", "SGLang's rule", "invalid",
+    "truncated", "failed", "retried", "tok/s", "p50 s", "p99 s", "seconds",
+)  # fmt: skip
+
+
+def verdict_table(summaries: Sequence[Summary]) -> str:
+    """One line a row, columns aligned."""
+    lines = [HEADER, *(cells(summary) for summary in summaries)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def cells(summary: Summary) -> tuple[str, ...]:
+    """What the table says of one row, as under `HEADER`."""
+    counts = summary.counts
+    return (
+        summary.name,
+        summary.outcome.upper(),
+        f"{counts.right}/{summary.questions}",
+        _or_dash(summary.needed, "{}"),
+        _or_dash(summary.accuracy, "{:.4f}"),
+        "-" if summary.interval is None else "{:.4f} to {:.4f}".format(*summary.interval),
+        _or_dash(summary.accuracy_sglang, "{:.4f}"),
+        str(counts.invalid),
+        str(counts.truncated),
+        str(counts.failed),
+        str(summary.retried),
+        _or_dash(summary.tokens_per_second, "{:.0f}"),
+        _or_dash(summary.latency.get("p50"), "{:.2f}"),
+        _or_dash(summary.latency.get("p99"), "{:.2f}"),
+        f"{summary.seconds:.1f}",
+    )
+
+
+def message(summary: Summary) -> str:
+    """What a person needs to know of a row: observed, required, how sure, where, what next."""
+    counts, gate = summary.counts, summary.gate
+    lines = [f"{summary.name}: {summary.outcome.upper()}"]
+    lines += [f"  {reason}" for reason in summary.reasons]
+    if summary.accuracy is not None and summary.interval is not None:
+        low, high = summary.interval
+        lines.append(
+            f"  observed: {counts.right} right of {counts.answered} answered = "
+            f"{summary.accuracy:.4f} (95% interval {low:.4f} to {high:.4f}); by SGLang's rule "
+            f"{summary.accuracy_sglang:.4f}; {counts.invalid} invalid, {counts.truncated} truncated"
+        )
+    if gate is not None:
+        pooled = f", {gate.runs} runs pooled" if gate.runs > 1 else ""
+        lines.append(
+            f"  required: accuracy {gate.accuracy:g} = {summary.needed} of {summary.questions}, "
+            f"at most {gate.invalid} invalid{pooled}"
+        )
+    if len(summary.accuracies) > 1:
+        each = ", ".join(_or_dash(accuracy, "{:.4f}") for accuracy in summary.accuracies)
+        lines.append(f"  accuracy of each run: {each}")
+    if summary.chance_to_fail is not None:
+        lines.append(
+            f"  near the gate: a system whose true accuracy is {summary.accuracy:.4f} fails it by "
+            f"luck {summary.chance_to_fail:.0%} of the time"
+        )
+    if summary.stopped is not None:
+        lines.append(f"  stopped early: {summary.stopped}")
+    if summary.failed:
+        lines += ["  failed requests:", *_failed(summary.failed)]
+    lines.append(f"  protocol: {summary.protocol}")
+    for key, value in summary.server.items():
+        lines.append(f"  {key}: {value}")
+    lines.append(f"  records: {', '.join(summary.runs)}")
+    if summary.failed or summary.missing:
+        lines.append(f"  next: ask what is missing with --resume {summary.runs[-1]}")
+    return "\n".join(lines)
+
+
+def _failed(failed: dict[str, str]) -> list[str]:
+    lines = [f"    {question}: {error}" for question, error in list(failed.items())[:LISTED]]
+    if len(failed) > LISTED:
+        rest = ", ".join(list(failed)[LISTED:])
+        lines.append(f"    and {len(failed) - LISTED} more: {rest}")
+    return lines
+
+
+def _or_dash(value: float | int | None, form: str) -> str:
+    return "-" if value is None else form.format(value)

@@ -1,0 +1,149 @@
+"""All that is told of a row: its verdict, and the figures beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evals.records import FORMAT, Record, write_json
+from evals.run import Evaluation
+from evals.statistics import chance_to_fail, count_needed, wilson_interval
+from evals.verdict import Counts, Gate, Outcome, judge
+
+PERCENTILES = (50, 90, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One row's verdict over its runs, pooled.
+
+    `questions` is what all runs together were to ask. `interval` is Wilson's 95% one; both it and
+    `accuracy` are over the questions answered, None where none was. `chance_to_fail` is set where
+    the gate lies within the interval: what a system of this accuracy risks by luck. `retried`
+    counts answers that took more than one try; `latency` maps a percentile to seconds. `failed`
+    maps the id of each question whose request failed to its error; `stopped` says why an early stop
+    ended the last run.
+    """
+
+    name: str
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    questions: int
+    counts: Counts
+    accuracy: float | None
+    interval: tuple[float, float] | None
+    gate: Gate | None
+    needed: int | None
+    chance_to_fail: float | None
+    accuracy_sglang: float | None
+    retried: int
+    seconds: float
+    tokens_per_second: float | None
+    latency: dict[str, float]
+    failed: dict[str, str]
+    missing: int
+    stopped: str | None
+    partial: bool
+    protocol: str
+    runs: tuple[str, ...]
+    accuracies: tuple[float | None, ...]
+    server: dict[str, Any]
+
+
+def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
+    """Pools the runs of one row, which are one or more, and judges them.
+
+    A row that declares more runs than were made has no verdict: the rest count as not answered.
+    """
+    first = evaluations[0]
+    runs = max(len(evaluations), gate.runs if gate is not None else 1)
+    questions = first.asked * runs
+    counts = sum((evaluation.counts for evaluation in evaluations), Counts())
+    partial = any(evaluation.partial for evaluation in evaluations)
+    trouble = [line for evaluation in evaluations for line in evaluation.trouble]
+    verdict = judge(counts, questions, gate, partial=partial, trouble=trouble)
+    records = [record for evaluation in evaluations for record in evaluation.records]
+    seconds = sum(evaluation.seconds for evaluation in evaluations)
+    answered = counts.answered
+    interval = wilson_interval(counts.right, answered) if answered else None
+    needed = count_needed(gate.accuracy, questions) if gate is not None else None
+    return Summary(
+        name=first.name,
+        outcome=verdict.outcome,
+        reasons=verdict.reasons,
+        questions=questions,
+        counts=counts,
+        accuracy=counts.accuracy,
+        interval=interval,
+        gate=gate,
+        needed=needed,
+        chance_to_fail=_risk(counts.accuracy, interval, gate, questions, needed),
+        accuracy_sglang=counts.right_sglang / answered if answered else None,
+        retried=sum(record.tries > 1 for record in records if record.error is None),
+        seconds=round(seconds, 3),
+        tokens_per_second=_tokens_per_second(records, seconds),
+        latency=_latency(records),
+        failed={record.id: record.error for record in records if record.error is not None},
+        missing=questions - answered - counts.failed,
+        stopped=evaluations[-1].stopped,
+        partial=partial,
+        protocol=f"{first.protocol}, {first.shots} shots",
+        runs=tuple(str(evaluation.folder) for evaluation in evaluations),
+        accuracies=tuple(evaluation.counts.accuracy for evaluation in evaluations),
+        server=first.server,
+    )
+
+
+def write_summary(summary: Summary) -> Path:
+    """Writes `verdict.json` into the folder of the last run, and returns where it lies."""
+    file = Path(summary.runs[-1]) / "verdict.json"
+    write_json(file, {"format": FORMAT, **asdict(summary)})
+    return file
+
+
+def summary_from(content: Mapping[str, Any]) -> Summary:
+    """The summary that `write_summary` wrote, from the file's content."""
+    plain = {key: value for key, value in content.items() if key != "format"}
+    gate, interval = plain["gate"], plain["interval"]
+    return Summary(
+        **plain
+        | {
+            "outcome": Outcome(plain["outcome"]),
+            "reasons": tuple(plain["reasons"]),
+            "counts": Counts(**plain["counts"]),
+            "interval": None if interval is None else (interval[0], interval[1]),
+            "gate": None if gate is None else Gate(**gate),
+            "runs": tuple(plain["runs"]),
+            "accuracies": tuple(plain["accuracies"]),
+        }
+    )
+
+
+def _risk(
+    accuracy: float | None,
+    interval: tuple[float, float] | None,
+    gate: Gate | None,
+    questions: int,
+    needed: int | None,
+) -> float | None:
+    if accuracy is None or interval is None or gate is None or needed is None:
+        return None
+    near = interval[0] <= gate.accuracy <= interval[1]
+    return chance_to_fail(accuracy, questions, needed) if near else None
+
+
+def _tokens_per_second(records: Sequence[Record], seconds: float) -> float | None:
+    tokens = [r.completion_tokens for r in records if r.completion_tokens is not None]
+    return round(sum(tokens) / seconds, 1) if tokens and seconds else None
+
+
+def _latency(records: Sequence[Record]) -> dict[str, float]:
+    seconds = [record.seconds for record in records if record.error is None]
+    if not seconds:
+        return {}
+    values = np.percentile(seconds, PERCENTILES)
+    return {f"p{p}": round(float(v), 4) for p, v in zip(PERCENTILES, values, strict=True)}
