@@ -1,0 +1,1 @@
+"""The gates: what a server must reach before a merge."""

@@ -1,0 +1,10 @@
+"""The gate of each row of the matrix."""
+
+from fixtures.gates import GateChecker
+from fixtures.measuring import Evaluate
+from fixtures.servers import Server
+
+
+def test_gsm8k(server: Server, evaluate: Evaluate, gate: GateChecker) -> None:
+    """Accuracy and invalid answers of one server, on all of its questions."""
+    gate.check(evaluate(server))
