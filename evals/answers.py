@@ -33,11 +33,11 @@ def extract_answer(text: str) -> Decimal | None:
     `#### 18` and writes on is so read as 18. Signs, decimals, thousands separators, currency signs
     and percent signs are understood: `-$1,234.50` is -1234.5; compare values, not texts.
     """
-    if MARK in text:
-        after = text.split(MARK, 1)[1]
-        first = next(_NUMBER.finditer(after), None)
+    mark = text.find(MARK)
+    if mark >= 0:
+        first = _NUMBER.search(text, mark + len(MARK))
         if first is not None:
-            return _value(after, first)
+            return _value(text, first)
     last = None
     for last in _NUMBER.finditer(text):  # noqa: B007  the last one is wanted
         pass
@@ -56,10 +56,10 @@ def _value(text: str, found: re.Match[str]) -> Decimal:
 def _is_sign(before: str, sign: str) -> bool:
     """Whether a minus belongs to its number, not to a subtraction, a range, a word or a list."""
     stripped = before.rstrip(_SPACE)
+    if len(sign) > 1:  # "- 3" is a number only where one must come: "= - 3"
+        return stripped.endswith(("=", ":", MARK))
     if not stripped:
         return True
-    if len(sign) > 1:  # "- 3" is a number only where one must come: "= - 3"
-        return stripped[-1] in "=:"
     if len(stripped) < len(before):  # "20 -3" subtracts, "is -3" does not
         return not (stripped[-1].isdigit() or stripped[-1] in ")%")
     return not (stripped[-1].isalnum() or stripped[-1] in ")%.")
