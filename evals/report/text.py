@@ -80,12 +80,17 @@ def message(summary: Summary) -> str:
     if summary.failed:
         lines += ["  failed requests:", *_failed(summary.failed)]
     lines.append(f"  protocol: {summary.protocol}")
-    for key, value in summary.server.items():
-        lines.append(f"  {key}: {value}")
+    lines += [f"  {key}: {_plain(value)}" for key, value in summary.server.items() if value]
     lines.append(f"  records: {', '.join(summary.runs)}")
-    if summary.failed or summary.missing:
+    if (summary.failed or summary.missing) and summary.stopped is None:
         lines.append(f"  next: ask what is missing with --resume {summary.runs[-1]}")
     return "\n".join(lines)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    return str(value)
 
 
 def _failed(failed: dict[str, str]) -> list[str]:

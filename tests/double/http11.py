@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
         self._reading = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._handler.lost(self)
@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
 
     def reset(self) -> None:
         """Drop the connection so that the client sees a reset (RST), not an orderly end."""
-        peer = cast(socket.socket, self._transport.get_extra_info("socket"))
+        peer = cast("socket.socket", self._transport.get_extra_info("socket"))
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 

@@ -60,6 +60,7 @@ class Service:
                 _send(connection, asdict(self._stats()))
             case _:
                 _refuse(connection, 404, f"No GET {path} here.", "not_found")
+        return None
 
     def lost(self, connection: Connection) -> None:
         self._in_flight.discard(connection)
@@ -98,13 +99,14 @@ class Service:
         if planned.fate is not Fate.HANG:
             body = self._completion(asked, planned)
             loop.call_at(due, self._finish, connection, body, planned, met)
+        return None
 
     def _finish(
         self, connection: Connection, body: bytes, planned: Planned, met: Mishap | None
     ) -> None:
         """The delay is over: what is sent depends on the try's mishap, then on the fate."""
         if connection not in self._in_flight or self._hanging():
-            return
+            return None
         self._in_flight.discard(connection)
         if met is Mishap.DROP:
             return connection.reset()
@@ -122,6 +124,7 @@ class Service:
                     f"dies after {self._answered} completions, as told", file=sys.stderr, flush=True
                 )
                 os._exit(1)
+        return None
 
     def _completion(self, asked: dict[str, Any], planned: Planned) -> bytes:
         choice = {"index": 0, "text": planned.text, "logprobs": None}

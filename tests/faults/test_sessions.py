@@ -1,0 +1,181 @@
+"""How gates and other tests, workers, interruptions and full disks end a session."""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.double import Double, running_double
+from tests.faults.against_double import ATTACHED, GATE, QUESTIONS
+from tests.sessions import CANARY_QUESTIONS, ROOT, Session, run_session, start_session, wait_until
+
+INTERRUPTED = 2
+
+PASSING_GATE = """
+    def test_passes(evaluate, server, gate):
+        gate.check(evaluate(server))
+"""
+FAILING_GATE = """
+    import json
+
+    def test_other_texts(evaluate, server, gate, tmp_path):
+        (evaluation,) = evaluate(server)
+        file = tmp_path / "reference.jsonl"
+        lines = [json.dumps({"id": r.id, "text": "else"}) for r in evaluation.records]
+        file.write_text("\\n".join(lines))
+        gate.check_texts(evaluation, file, 1)
+"""
+FAILING_TEST = """
+    def test_of_something_else():
+        assert 1 + 1 == 3
+"""
+KILLED_WORKER = """
+    import os, signal
+
+    def test_kills_its_worker(gate):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+SKIPPING = """
+    import pytest
+
+    def pytest_collection_modifyitems(items):
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="not today"))
+"""
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[Double]:
+    """A double that is always right."""
+    with running_double(answers=CANARY_QUESTIONS) as double:
+        yield double
+
+
+@pytest.fixture
+def session_of(double: Double, runs_dir: Path) -> Any:
+    """Runs the gate of the suite beside other tests, given as sources."""
+
+    def session_of(*sources: str, gate: bool = True, arguments: tuple[str, ...] = ()) -> Session:
+        tests = ["tests/accuracy/test_gsm8k.py"] if gate else ["-p", "fixtures.plugin"]
+        for index, source in enumerate(sources):
+            file = runs_dir.with_name(f"test_{index}.py")
+            file.write_text(textwrap.dedent(source))
+            tests.append(str(file))
+        where = ("-c", str(ROOT / "pyproject.toml"), "--base-url", double.base_url)
+        return run_session(*ATTACHED[2:], *where, *arguments, runs_dir=runs_dir, tests=tuple(tests))
+
+    return session_of
+
+
+def test_one_gate_that_passes_and_one_that_fails_end_with_10(session_of: Any) -> None:
+    session = session_of(FAILING_GATE)
+    assert session.exit_code == 10
+    assert "2 gates: 1 passed, 1 failed, 0 without a verdict; exit code 10" in session.output
+    assert len(session.runs) == 1  # one evaluation serves both
+
+
+def test_a_failed_test_that_is_no_gate_ends_with_pytests_own_code(session_of: Any) -> None:
+    assert session_of(FAILING_TEST).exit_code == 1
+
+
+def test_a_failed_gate_counts_for_more_than_a_failed_test(session_of: Any) -> None:
+    assert session_of(FAILING_TEST, FAILING_GATE, gate=False).exit_code == 10
+
+
+def test_an_open_gate_counts_for_more_than_a_failed_test(session_of: Any) -> None:
+    session = session_of(FAILING_TEST, arguments=("--questions", "8"))
+    assert session.exit_code == 11
+
+
+def test_gates_that_a_first_failure_left_unrun_are_open(session_of: Any) -> None:
+    session = session_of(FAILING_TEST, PASSING_GATE, gate=False, arguments=("-x",))
+    assert session.exit_code == 11
+    assert "1 gates: 0 passed, 0 failed, 1 without a verdict" in session.output
+
+
+def test_a_gate_that_is_skipped_is_open(double: Double, runs_dir: Path) -> None:
+    runs_dir.with_name("not_today.py").write_text(textwrap.dedent(SKIPPING))
+    session = run_session(
+        *(*ATTACHED, "--base-url", double.base_url, "-p", "not_today"),
+        runs_dir=runs_dir,
+        environment={"PYTHONPATH": str(runs_dir.parent)},
+    )
+    assert session.exit_code == 11
+    assert f"no verdict: {GATE}" in session.output
+
+
+def test_tests_without_a_row_in_the_session_are_no_open_gates(
+    double: Double, runs_dir: Path
+) -> None:
+    """Nobody has reference texts of a server given by its URL."""
+    session = run_session(*ATTACHED[2:], "--base-url", double.base_url, runs_dir=runs_dir)
+    assert session.exit_code == 0
+    assert "1 gates: 1 passed" in session.output
+
+
+def test_a_matrix_without_rows_is_no_pass(runs_dir: Path) -> None:
+    matrix = runs_dir.with_name("matrix.toml")
+    matrix.write_text("models = {}\nrows = []\n")
+    session = run_session("--matrix", str(matrix), runs_dir=runs_dir)
+    assert session.exit_code == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_workers_bring_the_same_verdict(session_of: Any) -> None:
+    session = session_of(FAILING_GATE, arguments=("-n", "2"))
+    assert session.exit_code == 10
+    assert "2 gates: 1 passed, 1 failed, 0 without a verdict; exit code 10" in session.output
+    assert len(session.runs) == 1  # both gates of a row are one worker's
+
+
+@pytest.mark.parametrize("restarts", ["4", "0"])
+def test_a_gate_whose_worker_crashed_is_open(session_of: Any, restarts: str) -> None:
+    arguments = ("-n", "2", "--max-worker-restart", restarts)
+    session = session_of(KILLED_WORKER, gate=False, arguments=arguments)
+    assert session.exit_code == 11
+    assert "no verdict: " in session.output
+    assert "test_kills_its_worker" in session.output
+
+
+def test_ctrl_c_leaves_a_run_that_can_be_resumed(runs_dir: Path) -> None:
+    with running_double(answers=CANARY_QUESTIONS, delay=0.4) as double:
+        url = ("--base-url", double.base_url)
+        with start_session(*ATTACHED, *url, runs_dir=runs_dir) as running:
+            running.wait_for(lambda: running.answered() >= 100)
+            running.interrupt()
+            wait_until(lambda: running.process.poll() is not None, 15)
+            assert running.process.returncode == INTERRUPTED
+            assert running.processes() == []
+            assert "KeyboardInterrupt" in running.output()
+        (folder,) = [file.parent for file in runs_dir.glob("*/run.json")]
+        first = run_session(*ATTACHED, *url, "--resume", str(folder), runs_dir=runs_dir)
+    attempts = first.run.about["attempts"]
+    assert attempts[0]["trouble"] == ["interrupted"]
+    assert 100 <= attempts[0]["answered"] < QUESTIONS
+    assert first.exit_code == 0
+    assert first.run.score["right"] == QUESTIONS
+    assert attempts[1]["asked"] == QUESTIONS - attempts[0]["answered"]
+
+
+def test_a_runs_folder_that_cannot_be_made_is_one_line(double: Double, runs_dir: Path) -> None:
+    runs_dir.write_text("a file")
+    session = run_session(*ATTACHED, "--base-url", double.base_url, runs_dir=runs_dir)
+    assert session.exit_code == 11
+    assert f"run folder {runs_dir}/" in session.output
+    assert "cannot be made: " in session.output
+
+
+def test_a_full_disk_ends_the_run_and_what_is_written_can_be_resumed(
+    double: Double, runs_dir: Path
+) -> None:
+    url = ("--base-url", double.base_url)
+    full = run_session(*ATTACHED, *url, runs_dir=runs_dir, largest_file=100_000)
+    assert full.exit_code == 11
+    assert "answers.jsonl cannot be written: " in full.output
+    resumed = run_session(*ATTACHED, *url, "--resume", str(full.run.folder), runs_dir=runs_dir)
+    first, second = resumed.run.about["attempts"]
+    assert 100 < first["answered"] < QUESTIONS
+    assert second["asked"] == QUESTIONS - first["answered"]
+    assert resumed.exit_code == 0
+    assert resumed.run.score["right"] == QUESTIONS

@@ -1,0 +1,86 @@
+"""The exit code of a session, from the verdicts of its gates."""
+
+from __future__ import annotations
+
+import pytest
+
+from evals.verdict import Outcome
+from fixtures.outcomes import VERDICT, VERDICT_FILE, Outcomes
+
+PASS, FAIL, OPEN, REPORT = Outcome.PASS, Outcome.FAIL, Outcome.NO_VERDICT, Outcome.REPORT
+OK, FAILED, INTERRUPTED, INTERNAL, USAGE, NONE = range(6)  # pytest's own
+
+
+def report(node: str, outcome: Outcome | None, *, file: str | None = None) -> pytest.TestReport:
+    """What one phase of a test hands over."""
+    properties = [] if outcome is None else [(VERDICT, outcome.value)]
+    if file is not None:
+        properties.append((VERDICT_FILE, file))
+    where = ("test_gsm8k.py", 1, node)
+    return pytest.TestReport(node, where, {}, "passed", None, "call", user_properties=properties)
+
+
+def outcomes_of(*verdicts: Outcome | None) -> Outcomes:
+    outcomes = Outcomes()
+    outcomes.expect(str(number) for number in range(len(verdicts)))
+    for number, verdict in enumerate(verdicts):
+        outcomes.learn(report(str(number), verdict))
+    return outcomes
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "own", "code"),
+    [
+        ((), OK, OK),
+        ((), FAILED, FAILED),
+        ((), NONE, NONE),
+        ((PASS,), OK, OK),
+        ((PASS, REPORT), OK, OK),
+        ((PASS, PASS), FAILED, FAILED),  # a test that is no gate failed
+        ((FAIL,), FAILED, 10),
+        ((PASS, FAIL), FAILED, 10),
+        ((FAIL, OPEN), FAILED, 10),
+        ((OPEN, FAIL), FAILED, 10),
+        ((OPEN,), FAILED, 11),
+        ((PASS, OPEN), FAILED, 11),
+        ((PASS, None), OK, 11),  # skipped
+        ((None,), NONE, 11),
+        ((None,), INTERRUPTED, INTERRUPTED),
+        ((OPEN,), INTERRUPTED, INTERRUPTED),
+        ((FAIL,), INTERRUPTED, 10),
+        ((OPEN,), INTERNAL, INTERNAL),
+        ((FAIL,), INTERNAL, 10),
+        ((None,), USAGE, USAGE),
+        ((PASS,), INTERRUPTED, INTERRUPTED),
+    ],
+)
+def test_the_exit_code_by_precedence(
+    verdicts: tuple[Outcome | None, ...], own: int, code: int
+) -> None:
+    assert outcomes_of(*verdicts).exit_code(own) == code
+
+
+def test_a_gate_that_was_selected_and_never_ran_is_open() -> None:
+    outcomes = outcomes_of(PASS)
+    outcomes.expect(["never ran"])
+    assert outcomes.open == ["never ran"]
+    assert outcomes.exit_code(OK) == 11
+
+
+def test_a_server_that_cannot_be_stopped_takes_a_pass_back_but_no_fail() -> None:
+    outcomes = outcomes_of(PASS, FAIL)
+    for node in ("0", "1"):
+        outcomes.learn(report(node, OPEN))
+    assert outcomes.open == ["0"]
+    assert outcomes.exit_code(FAILED) == 10
+
+
+def test_a_report_without_a_verdict_changes_none() -> None:
+    outcomes = outcomes_of(PASS)
+    outcomes.learn(report("0", None))
+    assert outcomes.exit_code(OK) == OK
+
+
+def test_the_session_is_told_in_one_line() -> None:
+    told = outcomes_of(PASS, FAIL, OPEN, None).told(FAILED)
+    assert told == "4 gates: 1 passed, 1 failed, 2 without a verdict; exit code 10"
