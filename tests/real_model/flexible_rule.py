@@ -35,8 +35,8 @@ def difference(text: str) -> str | None:
     ours, theirs = extract_answer(text), flexible_value(text)
     if ours == theirs:
         return None
-    if "####" in text and extract_answer(text.split("####", 1)[1]) == ours:
-        return "the text goes on behind '#### N': ours is N, theirs the last number"
+    if re.search("####[^0-9]*[0-9]", text):
+        return f"ours is the first number behind '####', {ours}; theirs the text's last, {theirs}"
     extracted = flexible_text(text) or ""
     if not re.search(r"[0-9]", extracted):
         return f"theirs takes the punctuation {extracted!r} for a number"
