@@ -11,11 +11,16 @@ from evals.questions import Question, QuestionSet
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """Where the shots come from. Every question of the test split is scored under each."""
+    """Where the shots come from, and how many where the protocol says so.
+
+    Every question of the test split is scored, or the first `questions`.
+    """
 
     name: str
     shots_from: str
     about: str
+    shots: int | None = None
+    questions: int | None = None
 
 
 PROTOCOLS = {
@@ -27,6 +32,13 @@ PROTOCOLS = {
             "test",
             "shots are the first rows of the test split and are scored too, as in SGLang's "
             "bench_sglang.py",
+        ),
+        Protocol(
+            "long",
+            "train",
+            "as train, with prompts of over 10,000 tokens; 200 questions are all of it",
+            shots=80,
+            questions=200,
         ),
     )
 }
@@ -50,7 +62,7 @@ def protocol_named(name: str) -> Protocol:
 
 
 def build_prompts(questions: QuestionSet, protocol: Protocol, shots: int) -> list[Prompt]:
-    """One prompt for each question of the test split, in order, each behind the same `shots` shots.
+    """One prompt for each question that is scored, in order, each behind the same `shots` shots.
 
     Raises:
         UsageError: `shots` is negative or more than the split holds.
@@ -65,7 +77,7 @@ def build_prompts(questions: QuestionSet, protocol: Protocol, shots: int) -> lis
         f"Question: {shot.question}\nAnswer: {shot.answer}\n\n" for shot in split[:shots]
     )
     prompts = []
-    for question in questions.test:
+    for question in questions.test[: protocol.questions]:
         text = f"{shown}Question: {question.question}\nAnswer:"
         prompts.append(Prompt(question, text, hashlib.sha256(text.encode()).hexdigest()))
     return prompts

@@ -28,15 +28,20 @@ class Task:
     def prompts(self) -> list[Prompt]:
         """One prompt a question. Raises UsageError for a number that the set does not hold."""
         prompts = build_prompts(self.questions, self.protocol, self.shots)
-        if self.first is not None and not 1 <= self.first <= len(prompts):
+        if self.first is not None and not 1 <= self.first <= self.whole:
             raise UsageError(
-                f"{self.first} questions: {self.questions.name} allows 1 to {len(prompts)}"
+                f"{self.first} questions: {self.questions.name} allows 1 to {self.whole}"
             )
         return prompts[: self.first]
 
     @property
+    def whole(self) -> int:
+        """How many questions a whole run asks."""
+        return len(self.questions.test[: self.protocol.questions])
+
+    @property
     def partial(self) -> bool:
-        return self.first is not None and self.first < len(self.questions.test)
+        return self.first is not None and self.first < self.whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ def configuration(name: str, task: Task, endpoint: Endpoint, settings: Settings)
         "questions": {
             "set": task.questions.name,
             "sha256": dict(task.questions.sha256),
-            "asked": len(task.questions.test) if task.first is None else task.first,
+            "asked": task.whole if task.first is None else task.first,
         },
         "protocol": task.protocol.name,
         "shots": task.shots,
