@@ -31,7 +31,8 @@ class Evaluation:
     """What one run brought. `trouble` says, one line each, how the measurement failed.
 
     `asked` questions were to be asked; `seconds` is the time that the loop took, over all attempts;
-    `stopped` says why the run ended before all were asked, where an early stop ended it.
+    `stopped` says why the run ended before all were asked, where an early stop ended it; `void`,
+    one line each, that something else was measured than was asked for: no answer counts then.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Evaluation:
     seconds: float
     stopped: str | None
     trouble: tuple[str, ...]
+    void: tuple[str, ...] = ()
 
 
 def evaluate(

@@ -26,7 +26,7 @@ class Summary:
     the gate lies within the interval: what a system of this accuracy risks by luck. `retried`
     counts answers that took more than one try; `latency` maps a percentile to seconds. `failed`
     maps the id of each question whose request failed to its error; `stopped` says why an early stop
-    ended the last run.
+    ended the last run; `known_defect` why a fail was expected.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Summary:
     runs: tuple[str, ...]
     accuracies: tuple[float | None, ...]
     server: dict[str, Any]
+    known_defect: str | None = None
 
 
 def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
@@ -65,7 +66,8 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
     counts = sum((evaluation.counts for evaluation in evaluations), Counts())
     partial = any(evaluation.partial for evaluation in evaluations)
     trouble = [line for evaluation in evaluations for line in evaluation.trouble]
-    verdict = judge(counts, questions, gate, partial=partial, trouble=trouble)
+    void = [line for evaluation in evaluations for line in evaluation.void]
+    verdict = judge(counts, questions, gate, partial=partial, trouble=trouble, void=void)
     records = [record for evaluation in evaluations for record in evaluation.records]
     seconds = sum(evaluation.seconds for evaluation in evaluations)
     answered = counts.answered

@@ -79,13 +79,18 @@ def judge(
     *,
     partial: bool = False,
     trouble: Iterable[str] = (),
+    void: Iterable[str] = (),
 ) -> Verdict:
     """The verdict on `counts`, of runs that were to ask `questions` questions in all.
 
     A fail is a fail only if it stands whatever the questions without an answer would have brought.
     `trouble` tells what went wrong with the measurement; `partial` that fewer questions were asked
-    for than the gate is about, which never gives a verdict.
+    for than the gate is about, which never gives a verdict; `void` that something else was measured
+    than asked for, whose answers are no fail either.
     """
+    voided = tuple(void)
+    if voided:
+        return Verdict(Outcome.NO_VERDICT, (*voided, *trouble))
     unanswered = questions - counts.answered
     missing = unanswered - counts.failed
     measurement = list(trouble)

@@ -32,7 +32,7 @@ def cells(summary: Summary) -> tuple[str, ...]:
     counts = summary.counts
     return (
         summary.name,
-        summary.outcome.upper(),
+        _verdict(summary),
         f"{counts.right}/{summary.questions}",
         _or_dash(summary.needed, "{}"),
         _or_dash(summary.accuracy, "{:.4f}"),
@@ -52,7 +52,9 @@ def cells(summary: Summary) -> tuple[str, ...]:
 def message(summary: Summary) -> str:
     """What a person needs to know of a row: observed, required, how sure, where, what next."""
     counts, gate = summary.counts, summary.gate
-    lines = [f"{summary.name}: {summary.outcome.upper()}"]
+    lines = [f"{summary.name}: {_verdict(summary)}"]
+    if summary.known_defect is not None:
+        lines.append(f"  {summary.known_defect}")
     lines += [f"  {reason}" for reason in summary.reasons]
     if summary.accuracy is not None and summary.interval is not None:
         low, high = summary.interval
@@ -91,6 +93,10 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
     return str(value)
+
+
+def _verdict(summary: Summary) -> str:
+    return "KNOWN DEFECT" if summary.known_defect is not None else summary.outcome.upper()
 
 
 def _failed(failed: dict[str, str]) -> list[str]:
