@@ -43,6 +43,8 @@ class Service:
             if request.method != "POST":
                 return _refuse(connection, 405, f"{path} takes POST.", "method_not_allowed")
             return self._complete(connection, request)
+        if (request.method, path) == ("POST", "/flush_cache"):
+            return _send(connection, {"success": True})
         if request.method != "GET":
             return _refuse(connection, 404, f"No {request.method} {path} here.", "not_found")
         match path:
