@@ -42,6 +42,7 @@ def test_a_row_passes_on_its_gpu_and_says_what_it_cost(machine: Machine) -> None
     assert isinstance(server, dict)
     assert server["environment"]["CUDA_VISIBLE_DEVICES"] == "0"
     assert server["facts"]["attention_backend"] == "fa3"
+    assert server["gpus"] == ["GPU 0, NVIDIA H200, GPU-0"]
     assert list(machine.folder.glob("runs/*/key.yaml")) == []
 
 
@@ -62,7 +63,7 @@ def test_what_does_not_fit_is_left_out_where_nobody_asked_for_it(machine: Machin
     machine.rows("", 'generation = "b200"\nbackend = "triton"', 'backend = "triton"\ngpus = 8')
     code, said = machine.run("--questions", "8")
     assert (
-        "left out: 2 rows, found: 1 x NVIDIA H200: 1 that need 1 x B200, 1 that need 8 x " in said
+        "left out: 2 rows, found: 1 x NVIDIA H200: 1 that need 8 x H200, 1 that need B200" in said
     )
     assert machine.starts == ["tiny 0"]
     assert code == 11  # a partial run
@@ -126,6 +127,23 @@ def test_on_paper_every_wanted_row_has_its_launch_line(machine: Machine) -> None
     assert "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 " in said
     assert "--tp 8 --attention-backend trtllm_mha" in said
     assert machine.starts == []
+
+
+def test_a_late_line_of_the_log_takes_the_answers_back(machine: Machine) -> None:
+    machine.told["late_log"] = "Setting attention backend to triton"
+    machine.told["double"] += ["--delay", "0.1"]
+    code, said = machine.run("-m", "h200")
+    assert code == 11
+    assert "attention backend changed by the server: Setting attention backend to triton" in said
+
+
+def test_a_launcher_of_the_row_starts_the_server(machine: Machine) -> None:
+    machine.rows('launcher = ["env", "KEY={key_file}", "{command}"]')
+    code, said = machine.run("-m", "h200", "--dry-run")
+    assert f" env KEY=KEY.yaml {machine.folder}/python -m sglang.launch_server" in said
+    code, said = machine.run("-m", "h200", "--questions", "5")
+    assert (code, machine.starts) == (11, ["tiny 0"])
+    assert "5 right of 5 answered" in said or "4 right of 5 answered" in said
 
 
 def test_killing_pytest_leaves_no_server_and_frees_its_gpu(machine: Machine) -> None:
