@@ -3,10 +3,10 @@
 usage: interpreter.py -c PROBE | -m sglang.launch_server ARGUMENTS …
 
 The variable SGLANG_DOUBLE names a JSON file with what it is told: `version`, `default_backend`,
-`server_info` (changes to what it reports), `log` (lines), `late_log` (one that comes while it serves), `refuses` (backend → the last words of a
-server that is asked for it), `double` (arguments of the double), `served` (a folder where each GPU
-in use is a file, and every start a line of `starts`). A second server on a GPU is written down
-there as `clash`.
+`server_info` (changes to what it reports), `log` (lines), `late_log` (one that comes while it
+serves), `refuses` (backend → the last words of a server that is asked for it), `double` (arguments
+of the double), `served` (a folder where each GPU in use is a file, and every start a line of
+`starts`). A second server on a GPU is written down there as `clash`.
 """
 
 import json
@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +60,6 @@ def serve(told: dict, said: dict[str, str]) -> int:
     try:
         return answer(told, said, backend)
     finally:
-        time.sleep(told.get("linger", 0.0))
         for gpu in taken:
             gpu.unlink(missing_ok=True)
 
