@@ -42,6 +42,7 @@ def test_a_row_passes_on_its_gpu_and_says_what_it_cost(machine: Machine) -> None
     assert isinstance(server, dict)
     assert server["environment"]["CUDA_VISIBLE_DEVICES"] == "0"
     assert server["facts"]["attention_backend"] == "fa3"
+    assert server["warm-up seconds"] < 10
     assert server["gpus"] == ["GPU 0, NVIDIA H200, GPU-0"]
     assert list(machine.folder.glob("runs/*/key.yaml")) == []
 
@@ -123,7 +124,7 @@ def test_on_paper_every_wanted_row_has_its_launch_line(machine: Machine) -> None
     machine.rows('generation = "b200"\nbackend = "trtllm_mha"\ntensor_parallel = 8')
     code, said = machine.run("-m", "b200", "--dry-run")
     assert code == 0
-    assert "tiny-trtllm_mha-b200: 8 x b200, about 40 GPU-minutes, nightly, gate 0.93" in said
+    assert "tiny-trtllm_mha-b200: 8 x b200 (not on this machine), about 40 GPU-minutes, " in said
     assert "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 " in said
     assert "--tp 8 --attention-backend trtllm_mha" in said
     assert machine.starts == []

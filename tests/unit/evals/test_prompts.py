@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from evals.errors import UsageError
 from evals.prompts import PROTOCOLS, Protocol, build_prompts, protocol_named
 from evals.questions import Question, QuestionSet
+from evals.task import Task
 
 TINY = QuestionSet(
     "tiny",
@@ -118,7 +120,9 @@ def test_more_shots_than_the_split_holds_are_refused(protocol: str, split: str, 
 
 
 def test_an_unknown_protocol_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"^protocol 'bench' is none of: train, sglang-bench$"):
+    with pytest.raises(
+        UsageError, match=r"^protocol 'bench' is none of: train, sglang-bench, long$"
+    ):
         protocol_named("bench")
     assert protocol_named("train") is PROTOCOLS["train"]
 
@@ -176,3 +180,17 @@ def test_gsm8k_gives_1319_prompts_of_eight_shots(gsm8k: QuestionSet, protocol: P
 def test_the_train_protocol_leaks_no_question_that_is_scored(gsm8k: QuestionSet) -> None:
     shown = {question.question for question in gsm8k.train[:8]}
     assert not shown & {question.question for question in gsm8k.test}
+
+
+def test_long_prompts_have_80_shots_and_200_of_them_are_a_whole_run() -> None:
+    shots = tuple(Question(f"train-{n:04d}", "q?", "#### 1", Decimal(1)) for n in range(90))
+    asked = tuple(Question(f"test-{n:04d}", "q?", "#### 1", Decimal(1)) for n in range(250))
+    long = PROTOCOLS["long"]
+    task = Task(QuestionSet("many", shots, asked, {}), long, long.shots or 0)
+    prompts = task.prompts()
+    assert len(prompts) == 200
+    assert prompts[0].text.count("Question:") == 81
+    assert not task.partial
+    assert replace(task, first=199).partial
+    with pytest.raises(UsageError, match="201 questions: many allows 1 to 200"):
+        replace(task, first=201).prompts()
