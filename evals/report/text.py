@@ -85,7 +85,7 @@ def message(summary: Summary) -> str:
     lines += [f"  {key}: {_plain(value)}" for key, value in summary.server.items() if value]
     lines.append(f"  records: {', '.join(summary.runs)}")
     if (summary.failed or summary.missing) and summary.stopped is None:
-        lines.append(f"  next: ask what is missing with --resume {summary.runs[-1]}")
+        lines.append(f"  next: ask what is missing with --resume={summary.runs[-1]}")
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ def test_a_server_killed_on_the_way_has_no_verdict_and_a_resume_brings_the_unbro
         assert running.process.returncode == 11
         assert running.processes() == []
         assert "the server was killed by SIGKILL" in running.output()
-        assert "next: ask what is missing with --resume " in running.output()
+        assert "next: ask what is missing with --resume=" in running.output()
         assert "Traceback" not in running.output()
     (run,) = runs_in(runs_dir)
     before = {a["id"]: a for a in run.answers if a["error"] is None}

@@ -46,7 +46,7 @@ def test_questions_that_fail_for_good_have_no_verdict_and_are_listed(measured: M
     assert all(question in session.output for question in failing)
     assert "13 of 1319 requests failed for good" in session.output
     assert "observed: 1306 right of 1306 answered = 1.0000" in session.output
-    assert f"--resume {measured.run.folder}" in session.output
+    assert f"--resume={measured.run.folder}" in session.output
     tries = {a["tries"] for a in measured.run.answers if a["error"] is not None}
     assert tries == {6}
     assert session.seconds < 90

@@ -22,7 +22,7 @@ def test_a_server_that_dies_has_no_verdict_and_a_resume_brings_the_unbroken_scor
     assert "requests in a row got no answer, the last after 6 tries: ClientConnectorError" in (
         trouble
     )
-    assert f"next: ask what is missing with --resume {run.folder}" in session.output
+    assert f"next: ask what is missing with --resume={run.folder}" in session.output
     assert session.seconds < 60  # six tries with backoff take 8 to 16 s
 
     with running_double(answers=CANARY_QUESTIONS, accuracy=0.96) as healthy:

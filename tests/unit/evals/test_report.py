@@ -142,7 +142,7 @@ def test_a_failing_rows_message_says_all_that_is_needed(failing: Summary) -> Non
         "protocol: train, 8 shots",
         "attention_backend: fa3",
         f"records: {failing.runs[0]}",
-        f"next: ask what is missing with --resume {failing.runs[0]}",
+        f"next: ask what is missing with --resume={failing.runs[0]}",
     ):
         assert part in text
 
