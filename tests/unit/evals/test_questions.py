@@ -201,7 +201,7 @@ def test_a_hub_out_of_reach_is_one_line_with_a_remedy(tmp_path: Path) -> None:
     assert isinstance(refused, str)
     assert refused.startswith("gsm8k: openai/gsm8k did not load (")
     assert refused.endswith(
-        "give a folder with train.jsonl and test.jsonl by --gsm8k DIR or GSM8K_DIR"
+        "give a folder with train.jsonl and test.jsonl by --gsm8k=DIR or GSM8K_DIR"
     )
     assert "\n" not in refused
 
