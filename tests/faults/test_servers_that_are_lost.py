@@ -56,7 +56,8 @@ def test_a_400_ends_the_run_at_once_with_the_servers_words(measured: Measured) -
 @against_double(api_key="secret")
 def test_a_401_ends_the_run_at_once_with_the_servers_words(measured: Measured) -> None:
     assert measured.session.exit_code == 11
-    assert "HTTP 401: Incorrect API key provided." in measured.session.output
+    assert "refuses the key in OPENAI_API_KEY, or the lack of one" in measured.session.output
+    assert "401 - Incorrect API key provided." in measured.session.output
     assert measured.session.seconds < 60
 
 
