@@ -8,7 +8,8 @@ EvalsError
     ├── ServerUnreachable    many requests in a row got no answer at all
     ├── RequestRejected      it answered 4xx: the request itself is at fault
     ├── RunOutOfTime         the run's own deadline passed
-    └── RecordsNotWritten    an answer could not be stored (a full disk, say)
+    ├── RecordsNotWritten    an answer could not be stored (a full disk, say)
+    └── NotComparable        two runs are not of the same thing
 
 A model that answers worse is no exception: it is a `verdict.Fail`.
 """
@@ -48,3 +49,7 @@ class RunOutOfTime(NoVerdict):
 
 class RecordsNotWritten(NoVerdict):
     """An answer could not be stored."""
+
+
+class NotComparable(NoVerdict):
+    """Two runs are not of the same questions, asked in the same way of the same model."""

@@ -82,7 +82,8 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
     """Writes `content` whole or not at all. Raises RecordsNotWritten."""
     part = file.with_name(f"{file.name}.part")
     try:
-        part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        part.write_text(text, "utf-8", errors="backslashreplace")  # lone surrogates: JSON's escape
         part.replace(file)
     except OSError as error:
         raise RecordsNotWritten(f"{file} cannot be written: {error}") from error

@@ -72,7 +72,7 @@ def evaluate(
                 about = read_run(folder)
                 refuse_other(about["configuration"], ours, folder)
                 kept = [r for r in read_records(folder, torn_end=True) if r.error is None]
-            about |= {"configuration": ours, **settings.about}
+            about |= {"configuration": ours, "partial": task.partial, **settings.about}
             about |= {"versions": versions(), "machine": machine(), "commit": commit(Path.cwd())}
             return _Run(name, task.partial, prompts, kept, folder, about, settings).go(endpoint)
     except Timeout:

@@ -1,33 +1,11 @@
-"""lm-evaluation-harness' flexible rule for GSM8K, and why it may read another number than ours."""
+"""Why lm-evaluation-harness' flexible rule for GSM8K may read another number than ours."""
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
 
 from evals.answers import extract_answer
-
-# lm_eval/tasks/gsm8k/gsm8k.yaml: filter "flexible-extract", group_select -1; the metric drops what
-# `regexes_to_ignore` names before it compares.
-_FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
-_IGNORED = (r",", r"\$", r"\.$")
-
-
-def flexible_text(text: str) -> str | None:
-    """What the rule extracts; None for its "[invalid]"."""
-    found = _FLEXIBLE.findall(text)
-    return next(group for group in found[-1] if group).strip() if found else None
-
-
-def flexible_value(text: str) -> Decimal | None:
-    """The number that the rule extracts; None where that is no number, such as "..."."""
-    extracted = flexible_text(text)
-    for ignored in _IGNORED:
-        extracted = re.sub(ignored, "", extracted or "")
-    try:
-        return Decimal(extracted or "")
-    except InvalidOperation:
-        return None
+from evals.rules import flexible_text, flexible_value
 
 
 def difference(text: str) -> str | None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.real_model.flexible_rule import difference, flexible_text
+from evals.rules import flexible_text
+from tests.real_model.flexible_rule import difference
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""A run as it lies on disk: read whole, and labelled with what keeps it from being complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals.errors import UsageError
+from evals.prompts import PROTOCOLS
+from evals.questions import known_set
+from evals.records import Record, read_records, read_run
+from evals.verdict import Outcome
+
+CONFIGURATION_KEYS = ("model", "questions", "protocol", "shots", "sampling")
+TORN = "the last line of its records is unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """`about` is run.json's content. `labels`, one line each, say how the run is not complete.
+
+    `partial`: fewer questions were asked for than the protocol has. `sound` is False where its own
+    verdict was none, so that no fail may be read from it either.
+    """
+
+    folder: Path
+    about: Mapping[str, Any]
+    records: tuple[Record, ...]
+    labels: tuple[str, ...]
+    partial: bool
+    sound: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.about.get("name", self.folder.name))
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        configuration: Mapping[str, Any] = self.about["configuration"]
+        return configuration
+
+    @property
+    def asked(self) -> int:
+        return int(self.configuration["questions"]["asked"])
+
+    @property
+    def answered(self) -> dict[str, Record]:
+        """The records that hold an answer, by question."""
+        return {record.id: record for record in self.records if record.error is None}
+
+
+def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
+    """Reads a run folder. `damaged`: one whose records were cut short is read too, and labelled.
+
+    Raises:
+        UsageError: no run folder, a newer format, a damaged or truncated file, a record twice.
+    """
+    about = read_run(folder)
+    _check(about, folder)
+    file = folder / "answers.jsonl"
+    torn = damaged and _is_torn(file)
+    records = read_records(folder, torn_end=damaged)
+    answered = sum(record.error is None for record in records)
+    attempts = about["attempts"]
+    told = sum(attempt.get("answered", 0) for attempt in attempts)
+    if answered < told and not damaged:
+        raise UsageError(
+            f"{file} holds {answered} answers, run.json tells of {told}: the file was truncated"
+        )
+    lost = [f"{told - answered} of its {told} answers are lost"] if answered < told else []
+    verdict = _verdict(folder)
+    partial = _partial(about, verdict)
+    asked = int(about["configuration"]["questions"]["asked"])
+    last = attempts[-1] if attempts else {}
+    labels = [
+        *([f"a partial run: only {asked} questions were asked for"] if partial else []),
+        *([TORN] if torn else []),
+        *lost,
+        *_end(last),
+        *_unanswered(records, asked),
+    ]
+    sound = verdict.get("outcome") != Outcome.NO_VERDICT
+    if not sound and not labels:
+        labels = [f"its own verdict is none: {'; '.join(verdict.get('reasons', ()))}"]
+    return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)
+
+
+def _check(about: Mapping[str, Any], folder: Path) -> None:
+    configuration = about.get("configuration")
+    lacks = (
+        [key for key in CONFIGURATION_KEYS if key not in configuration]
+        if isinstance(configuration, dict)
+        else ["configuration"]
+    )
+    if not lacks and configuration is not None:
+        questions = configuration["questions"]
+        if not (
+            isinstance(questions, dict)
+            and isinstance(questions.get("sha256"), dict)
+            and isinstance(questions.get("asked"), int)
+        ):
+            lacks = ["questions"]
+    attempts = about.get("attempts")
+    if not isinstance(attempts, list) or not all(isinstance(one, dict) for one in attempts):
+        lacks.append("attempts")
+    if lacks:
+        raise UsageError(f"{folder / 'run.json'} does not tell {', '.join(lacks)}: it is damaged")
+
+
+def _is_torn(file: Path) -> bool:
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False  # the reader of records tells
+    return bool(content) and not content.endswith(b"\n")
+
+
+def _verdict(folder: Path) -> Mapping[str, Any]:
+    """verdict.json's content; empty where there is none to be read."""
+    try:
+        content = json.loads((folder / "verdict.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _partial(about: Mapping[str, Any], verdict: Mapping[str, Any]) -> bool:
+    """As the run says, or its verdict; where neither does, as is known of a published set."""
+    for told in (about, verdict):
+        if "partial" in told:
+            return bool(told["partial"])
+    configuration = about["configuration"]
+    known = known_set(str(configuration["questions"].get("set"))).get("test")
+    protocol = PROTOCOLS.get(str(configuration["protocol"]))
+    if known is None or protocol is None:
+        return False
+    whole = min(known.rows, protocol.questions or known.rows)
+    return int(configuration["questions"]["asked"]) < whole
+
+
+def _end(attempt: Mapping[str, Any]) -> list[str]:
+    """How the last attempt did not end as it should."""
+    if attempt.get("ended") is None:
+        return ["its last attempt has no end: interrupted, or still going on"]
+    labels = [f"trouble: {line}" for line in attempt.get("trouble") or ()]
+    if attempt.get("stopped"):
+        labels.append(f"stopped early: {attempt['stopped']}")
+    return labels
+
+
+def _unanswered(records: list[Record], asked: int) -> list[str]:
+    failed = sum(record.error is not None for record in records)
+    missing = asked - len(records)
+    labels = [f"{failed} of {asked} requests failed for good"] if failed else []
+    if missing > 0:
+        labels.append(f"{missing} of {asked} questions were not answered")
+    return labels
