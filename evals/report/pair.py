@@ -98,7 +98,7 @@ def _notes(seen: Comparison) -> list[str]:
             f"  significant at {verdict.gate.alpha:g}, and the drop of {100 * cells.drop:.2f} "
             f"points is above the tolerance of {tolerance}"
         )
-    elif verdict.parity is Parity.CANNOT_TELL:
+    elif seen.outcome is Parity.CANNOT_TELL:
         repeats = (
             f"more than {MOST_REPEATS} repeats would be needed"
             if verdict.repeats is None

@@ -1,0 +1,67 @@
+"""Run folders as a run leaves them, made without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evals.completions import Endpoint, Failure, Reply
+from evals.prompts import Prompt
+from evals.records import FORMAT, Recorder, write_json
+from evals.scoring import make_record
+from evals.task import Settings, Task, configuration
+
+RIGHT, WRONG, INVALID, FAILED, MISSING = "right", "wrong", "invalid", "failed", "missing"
+
+
+def outcome(prompt: Prompt, fate: str) -> Reply | Failure:
+    """What the server said: the worked answer, another number, no number, or an error."""
+    gold = prompt.question.gold
+    texts = {RIGHT: f" It is {gold}.\n#### {gold}", WRONG: f" It is not.\n#### {gold + 1}"}
+    if fate == FAILED:
+        return Failure(prompt.question.id, "HTTP 500", 1.0, 6)
+    return Reply(prompt.question.id, texts.get(fate, " I cannot tell."), "stop", 100, 10, 0.5, 1)
+
+
+def write_run(
+    folder: Path, task: Task, fates: Sequence[str], *, model: str = "tiny", **about: Any
+) -> Path:
+    """A run of `task` with these fates, one a question; `about` goes into run.json."""
+    folder.mkdir(parents=True)
+    prompts = task.prompts()
+    assert len(fates) == len(prompts)
+    records = [
+        make_record(prompt, outcome(prompt, fate))
+        for prompt, fate in zip(prompts, fates, strict=True)
+        if fate != MISSING
+    ]
+    attempt = {
+        "started": "2026-12-01T00:00:00.000+00:00",
+        "asked": len(prompts),
+        "ended": "2026-12-01T00:01:00.000+00:00",
+        "seconds": 60.0,
+        "answered": sum(record.error is None for record in records),
+        "failed": {r.id: r.error for r in records if r.error is not None},
+        "stopped": None,
+        "trouble": [],
+    }
+    content = {
+        "format": FORMAT,
+        "name": folder.name,
+        "attempts": [attempt],
+        "configuration": configuration(
+            folder.name, task, Endpoint("http://nowhere", model), Settings()
+        ),
+        "partial": task.partial,
+    }
+    write_json(folder / "run.json", {**content, **about})
+    with Recorder(folder, records):
+        pass
+    return folder
+
+
+def first(task: Task, questions: int) -> Task:
+    """The same task of the first questions alone."""
+    return replace(task, first=questions)
