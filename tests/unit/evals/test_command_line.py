@@ -1,0 +1,260 @@
+"""`python -m evals`: what each command prints, and the code it ends with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evals.__main__ import main
+from evals.task import Task
+from tests.unit.evals.conftest import ROWS
+from tests.unit.evals.run_folders import (
+    FAILED,
+    INVALID,
+    MISSING,
+    RIGHT,
+    WRONG,
+    first,
+    write_run,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def baseline(tmp_path: Path, small_task: Task) -> Path:
+    return write_run(tmp_path / "baseline", small_task, [RIGHT] * 199 + [WRONG])
+
+
+@pytest.fixture
+def candidate(tmp_path: Path, small_task: Task) -> Path:
+    fates = [WRONG] * 6 + [INVALID] * 2 + [RIGHT] * 192
+    return write_run(tmp_path / "candidate", small_task, fates)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize(
+    ("fates", "code"),
+    [
+        ([RIGHT] * ROWS, 0),
+        ([WRONG] * 3 + [RIGHT] * 197, 0),  # cannot tell: a warning, no failure
+        ([WRONG] * 10 + [RIGHT] * 190, 10),
+        ([RIGHT] * 190 + [FAILED] * 10, 11),
+        ([WRONG] * 30 + [MISSING] * 10 + [RIGHT] * 160, 10),
+    ],
+)
+def test_compare_ends_with_the_verdicts_code(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    small_task: Task,
+    baseline: Path,
+    fates: list[str],
+    code: int,
+) -> None:
+    other = write_run(tmp_path / "other", small_task, fates)
+    ended, out, err = said(capsys, "compare", baseline, other)
+    assert (ended, err) == (code, "")
+    assert out.startswith("other against baseline: ")
+
+
+def test_runs_of_different_things_end_with_11_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, baseline: Path
+) -> None:
+    other = write_run(tmp_path / "other", small_task, [RIGHT] * ROWS, model="other")
+    code, out, err = said(capsys, "compare", baseline, other)
+    assert (code, out, err.count("\n")) == (11, "", 1)
+    assert "cannot be compared: they differ in model" in err
+
+
+def test_wrong_use_ends_with_2_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, baseline: Path
+) -> None:
+    for words in (
+        ("compare", baseline, tmp_path / "nowhere"),
+        ("rescore", baseline, "--rule", "loose"),
+        ("show", baseline, "test-9999"),
+        ("show", baseline, "--wrong", "--questions-dir", tmp_path / "nowhere"),
+    ):
+        code, out, err = said(capsys, *words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["compare", "a"],
+        ["compare", "a", "b", "--alpha", "2"],
+        ["compare", "a", "b", "--alpha", "x"],
+        ["compare", "a", "b", "--tolerance", "nan"],
+        ["compare", "a", "b", "--tolerance", "-1"],
+        ["show", "a", "--wrong", "--invalid"],
+    ],
+)
+def test_what_the_parser_refuses_ends_with_2(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(words)
+    assert refused.value.code == 2
+
+
+def test_compare_writes_all_of_it_as_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, baseline: Path, candidate: Path
+) -> None:
+    file = tmp_path / "pair.json"
+    code, out, _ = said(capsys, "compare", baseline, candidate, "--all", "--json", file)
+    content = json.loads(file.read_text())
+    assert code == 10
+    assert content["outcome"] == content["parity"] == "worse"
+    assert content["cells"] == {"both": 191, "lost": 8, "gained": 1, "neither": 0}
+    assert [flip["id"] for flip in content["flips"]][-1] == "test-0199"
+    assert "test-0199 gained" in out
+
+
+def test_a_tolerance_is_in_points(
+    capsys: pytest.CaptureFixture[str], baseline: Path, candidate: Path
+) -> None:
+    # 8 lost, 1 gained of 200: a drop of 3.5 points, which is not above itself.
+    assert said(capsys, "compare", baseline, candidate, "--tolerance", "3.49")[0] == 10
+    assert said(capsys, "compare", baseline, candidate, "--tolerance", "3.5")[0] == 0
+
+
+def test_rescore_takes_one_rule_or_all(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, candidate: Path
+) -> None:
+    file = tmp_path / "rescore.json"
+    code, out, _ = said(capsys, "rescore", candidate, "--rule", "strict", "--json", file)
+    assert code == 0
+    assert "strict: 192 of 200 right" in out
+    assert "sglang" not in out
+    assert list(json.loads(file.read_text())["rules"]) == ["strict"]
+    out = said(capsys, "rescore", candidate)[1]
+    assert all(f"  {rule}: " in out for rule in ("project", "sglang", "flexible", "strict"))
+
+
+def test_show_tells_of_a_run_and_of_the_answers_asked_for(
+    capsys: pytest.CaptureFixture[str], candidate: Path, small_folder: Path
+) -> None:
+    heading = said(capsys, "show", candidate)[1]
+    assert "192 of 200 answered are right, 2 invalid" in heading
+    assert "---" not in heading
+    where = ("--questions-dir", small_folder)
+    wrong = said(capsys, "show", candidate, "--wrong", *where)[1]
+    assert wrong.count("\n--- test-") == 8
+    assert "Question: A box holds 1 eggs. How many do two boxes hold?\nAnswer:" in wrong
+    assert "--- test-0000: not right, read 3, gold 2\n" in wrong
+    invalid = said(capsys, "show", candidate, "--invalid", *where)[1]
+    assert invalid.count("\n--- test-") == 2
+    assert "invalid, gold 14" in invalid
+
+
+def test_show_of_one_question_holds_the_whole_prompt_that_was_asked(
+    capsys: pytest.CaptureFixture[str], candidate: Path, small_folder: Path, small_task: Task
+) -> None:
+    out = said(capsys, "show", candidate, "test-0003", "--questions-dir", small_folder)[1]
+    assert small_task.prompts()[3].text in out
+    assert " It is not.\n#### 9" in out
+    assert "[worked answer]\nTwo boxes hold 2 * 4" in out
+
+
+def test_show_without_the_question_set_says_how_to_give_it(
+    capsys: pytest.CaptureFixture[str], candidate: Path
+) -> None:
+    code, out, _ = said(capsys, "show", candidate, "test-0003")
+    assert code == 0
+    assert "prompts are not shown: give the folder of the question set small" in out
+    assert " It is not.\n#### 9" in out
+
+
+def test_show_of_flips_holds_both_answers(
+    capsys: pytest.CaptureFixture[str], baseline: Path, candidate: Path, small_folder: Path
+) -> None:
+    where = ("--questions-dir", small_folder)
+    out = said(capsys, "show", baseline, "--flips", candidate, *where)[1]
+    assert "flipped questions: 9" in out
+    assert "--- test-0000: lost; gold 2" in out
+    assert "--- test-0199: gained; gold 400" in out
+    assert "[this run: right, read 2, gold 2; finish reason stop, 10 tokens]" in out
+    assert "[other: not right, read 3, gold 2; finish reason stop, 10 tokens]" in out
+
+
+def test_another_question_set_is_no_prompt(
+    capsys: pytest.CaptureFixture[str], candidate: Path, small_folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for split in ("train", "test"):
+        text = (small_folder / f"{split}.jsonl").read_text()
+        (other / f"{split}.jsonl").write_text(text.replace("eggs", "figs"))
+    code, _, err = said(capsys, "show", candidate, "test-0003", "--questions-dir", other)
+    assert code == 2
+    assert "does not hold the questions of" in err
+
+
+def test_a_prompt_that_is_not_the_one_asked_is_not_shown(
+    capsys: pytest.CaptureFixture[str], candidate: Path, small_folder: Path
+) -> None:
+    file = candidate / "answers.jsonl"
+    rows = [
+        json.loads(line) | {"prompt_sha256": "0" * 64} for line in file.read_text().splitlines()
+    ]
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    code, _, err = said(capsys, "show", candidate, "test-0003", "--questions-dir", small_folder)
+    assert code == 2
+    assert "test-0003: the prompt built anew is not the one that was asked" in err
+
+
+@pytest.mark.parametrize("command", ["rescore", "show"])
+def test_a_run_that_was_cut_short_is_read_and_labelled(
+    capsys: pytest.CaptureFixture[str], baseline: Path, command: str
+) -> None:
+    file = baseline / "answers.jsonl"
+    file.write_bytes(file.read_bytes()[:-40])
+    code, out, _ = said(capsys, command, baseline)
+    assert code == 0
+    assert "the last line of its records is unfinished" in out
+    assert "1 of its 200 answers are lost" in out
+    assert said(capsys, "compare", baseline, baseline)[0] == 2
+
+
+@pytest.mark.parametrize("command", ["rescore", "show"])
+def test_a_partial_run_is_read_and_labelled(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, command: str
+) -> None:
+    part = write_run(tmp_path / "part", first(small_task, 20), [RIGHT] * 20)
+    out = said(capsys, command, part)[1]
+    assert "a partial run: only 20 questions were asked for" in out
+
+
+def test_a_text_with_lone_surrogates_is_printed_and_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, baseline: Path, candidate: Path
+) -> None:
+    for folder in (baseline, candidate):
+        file = folder / "answers.jsonl"
+        file.write_text(file.read_text().replace("It is", "It \\udc80 is"))
+    file = tmp_path / "pair.json"
+    code, out, _ = said(capsys, "compare", baseline, candidate, "--json", file)
+    assert code == 10
+    assert "It \\udc80 is" in out
+    assert "It \udc80 is" in json.loads(file.read_text())["flips"][0]["texts"][0]
+
+
+def test_a_reader_that_goes_away_changes_no_code(baseline: Path, candidate: Path) -> None:
+    words = [sys.executable, "-m", "evals", "compare", str(baseline), str(candidate)]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaint = process.stderr.read()
+        assert process.wait(60) == 10
+    assert complaint == b""
