@@ -1,1 +1,1 @@
-"""What measuring costs: the client's own time, processor and memory, against the double."""
+"""What measuring costs, against the double; and what the parity gate finds, by simulation."""

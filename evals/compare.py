@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.errors import NotComparable
 from evals.paired import Cells
-from evals.parity import PairVerdict, Parity, ParityGate, judge_pair
+from evals.parity import PairVerdict, Parity, ParityGate, judge_pair, stands
 from evals.records import Record
 from evals.saved import SavedRun
 from evals.scoring import count
@@ -56,8 +56,13 @@ class Comparison:
         return Parity.WORSE if self.stands else None
 
 
-def compare(baseline: SavedRun, candidate: SavedRun, gate: ParityGate | None = None) -> Comparison:
-    """Pairs two runs question by question.
+def compare(
+    baseline: SavedRun,
+    candidate: SavedRun,
+    gate: ParityGate | None = None,
+    corrected: float | None = None,
+) -> Comparison:
+    """Pairs two runs question by question; `corrected` is this pair's p among several (`holm`).
 
     Raises:
         NotComparable: they differ in questions, protocol, shots, model or sampling, one line that
@@ -72,7 +77,8 @@ def compare(baseline: SavedRun, candidate: SavedRun, gate: ParityGate | None = N
             f"{baseline.folder} and {candidate.folder} have no question that both answered"
         )
     asked = max(baseline.asked, candidate.asked)
-    verdict = judge_pair(cells_of(pairs), gate)
+    verdict = judge_pair(cells_of(pairs), gate, corrected)
+    worst = _at_worst(ours, theirs, asked, verdict.cells)
     partial = baseline.partial or candidate.partial or baseline.asked != candidate.asked
     sound = baseline.sound and candidate.sound
     return Comparison(
@@ -92,7 +98,7 @@ def compare(baseline: SavedRun, candidate: SavedRun, gate: ParityGate | None = N
             if first.right is not second.right
         ),
         complete=len(pairs) == asked and sound and not partial,
-        stands=sound and not partial and _stands(ours, theirs, asked, verdict),
+        stands=sound and not partial and stands(verdict, worst),
     )
 
 
@@ -163,18 +169,11 @@ def _set(configuration: Mapping[str, Any]) -> str:
     return f"{questions.get('set')}, test {str(questions['sha256'].get('test'))[:12]}…"
 
 
-def _stands(
-    ours: Mapping[str, Record], theirs: Mapping[str, Record], asked: int, verdict: PairVerdict
-) -> bool:
-    """Whether worse remains worse if every question that may be a gain is one."""
-    if verdict.parity is not Parity.WORSE:
-        return False
-    missing = asked - verdict.cells.questions
+def _at_worst(
+    ours: Mapping[str, Record], theirs: Mapping[str, Record], asked: int, cells: Cells
+) -> Cells:
+    """The cells if every question that is missing and may be a gain were one."""
     no_gain = sum(ours[key].right is True for key in ours.keys() - theirs.keys())
     no_gain += sum(theirs[key].right is not True for key in theirs.keys() - ours.keys())
-    cells = replace(
-        verdict.cells,
-        gained=verdict.cells.gained + missing - no_gain,
-        both=verdict.cells.both + no_gain,
-    )
-    return judge_pair(cells, verdict.gate).parity is Parity.WORSE
+    gains = asked - cells.questions - no_gain
+    return replace(cells, gained=cells.gained + gains, both=cells.both + no_gain)

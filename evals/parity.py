@@ -53,9 +53,10 @@ def judge_pair(cells: Cells, gate: ParityGate, corrected: float | None = None) -
     """
     p = mcnemar(cells.lost, cells.gained)
     corrected = p if corrected is None else corrected
+    factor = corrected / p if p else 1.0
     interval = paired_interval(cells)
     parity = _parity(cells, gate, corrected, interval)
-    n, share = cells.questions, cells.discordant / cells.questions
+    n, share, alpha = cells.questions, cells.discordant / cells.questions, gate.alpha / factor
     return PairVerdict(
         parity=parity,
         cells=cells,
@@ -64,26 +65,35 @@ def judge_pair(cells: Cells, gate: ParityGate, corrected: float | None = None) -
         corrected=corrected,
         interval=interval,
         smallest=(
-            smallest_drop(n, share, gate.alpha),
-            smallest_drop(n, share, gate.alpha, gate.tolerance),
+            smallest_drop(n, share, alpha),
+            smallest_drop(n, share, alpha, gate.tolerance),
         ),
-        repeats=repeats_to_settle(cells, gate) if parity is Parity.CANNOT_TELL else None,
+        repeats=repeats_to_settle(cells, gate, factor) if parity is Parity.CANNOT_TELL else None,
     )
 
 
-def repeats_to_settle(cells: Cells, gate: ParityGate) -> int | None:
+def repeats_to_settle(cells: Cells, gate: ParityGate, factor: float = 1.0) -> int | None:
     """The least number of such pairs which, pooled, would be settled; None above `MOST_REPEATS`.
 
-    A forecast: the shares stay as they are, and repeats are independent, so that all discordance is
-    noise between repeats. Where a question flips in every repeat it takes more, and a drop near
-    the tolerance may move across it.
+    `factor` is what p is multiplied by for being one of several. A forecast: the shares stay as
+    they are, and repeats are independent, so that all discordance is noise between repeats. Where a
+    question flips in every repeat it takes more, and a drop near the tolerance may move across it.
     """
     for repeats in range(2, MOST_REPEATS + 1):
         pooled = cells.times(repeats)
-        p = mcnemar(pooled.lost, pooled.gained)
+        p = min(1.0, factor * mcnemar(pooled.lost, pooled.gained))
         if _parity(pooled, gate, p, paired_interval(pooled)) is not Parity.CANNOT_TELL:
             return repeats
     return None
+
+
+def stands(verdict: PairVerdict, worst: Cells) -> bool:
+    """Whether worse remains worse if the cells, with what is missing, were `worst`."""
+    if verdict.parity is not Parity.WORSE:
+        return False
+    factor = verdict.corrected / verdict.p if verdict.p else 1.0
+    corrected = min(1.0, factor * mcnemar(worst.lost, worst.gained))
+    return _parity(worst, verdict.gate, corrected, paired_interval(worst)) is Parity.WORSE
 
 
 def _parity(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.parity import draw, one_row, several_rows
 from evals.paired import Cells, paired_interval
-from evals.parity import MOST_REPEATS, Parity, ParityGate, judge_pair, repeats_to_settle
+from evals.parity import MOST_REPEATS, Parity, ParityGate, judge_pair, repeats_to_settle, stands
 
 N = 1319
 GATE = ParityGate()
@@ -41,6 +41,25 @@ def test_a_pair_is_judged_by_significance_tolerance_and_interval(
 
 def test_several_rows_correction_is_what_counts() -> None:
     assert judge_pair(pair(26, 14), GATE, corrected=0.3).parity is Parity.CANNOT_TELL
+
+
+def test_being_one_of_several_costs_power_and_repeats() -> None:
+    alone = judge_pair(pair(26, 14), GATE)
+    several = judge_pair(pair(26, 14), GATE, corrected=8 * alone.p)
+    assert alone.smallest[0] is not None
+    assert several.smallest[0] is not None
+    assert several.smallest[0] > 1.2 * alone.smallest[0]
+    assert [repeats_to_settle(pair(66, 44), GATE, factor) for factor in (1, 40)] == [2, 3]
+
+
+def test_worse_stands_or_falls_with_the_worst_that_may_be_missing() -> None:
+    verdict = judge_pair(pair(26, 10), GATE)
+    assert stands(verdict, pair(26, 14))
+    assert not stands(verdict, pair(26, 15))
+    several = judge_pair(pair(26, 10), GATE, corrected=8 * verdict.p)
+    assert several.parity is Parity.WORSE
+    assert not stands(several, pair(26, 14))
+    assert not stands(judge_pair(pair(5, 5), GATE), pair(50, 5))
 
 
 def test_a_verdict_tells_what_it_would_have_found() -> None:
