@@ -65,7 +65,8 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
     records = read_records(folder, torn_end=damaged)
     answered = sum(record.error is None for record in records)
     attempts = about["attempts"]
-    told = sum(attempt.get("answered", 0) for attempt in attempts)
+    asked = int(about["configuration"]["questions"]["asked"])
+    told = _told(attempts, asked)
     if answered < told and not damaged:
         raise UsageError(
             f"{file} holds {answered} answers, run.json tells of {told}: the file was truncated"
@@ -73,7 +74,6 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
     lost = [f"{told - answered} of its {told} answers are lost"] if answered < told else []
     verdict = _verdict(folder)
     partial = _partial(about, verdict)
-    asked = int(about["configuration"]["questions"]["asked"])
     last = attempts[-1] if attempts else {}
     labels = [
         *([f"a partial run: only {asked} questions were asked for"] if partial else []),
@@ -108,6 +108,15 @@ def _check(about: Mapping[str, Any], folder: Path) -> None:
         lacks.append("attempts")
     if lacks:
         raise UsageError(f"{folder / 'run.json'} does not tell {', '.join(lacks)}: it is damaged")
+
+
+def _told(attempts: list[dict[str, Any]], asked: int) -> int:
+    """How many answers the last attempt that says so left: what it found, and what it added."""
+    told = 0
+    for attempt in attempts:
+        if attempt.get("answered") is not None and attempt.get("asked"):
+            told = asked - int(attempt["asked"]) + int(attempt["answered"])
+    return told
 
 
 def _is_torn(file: Path) -> bool:

@@ -33,10 +33,14 @@ from tests.unit.evals.run_folders import (
 ALL_RIGHT = [RIGHT] * ROWS
 
 
+def compared(baseline: Path, candidate: Path, gate: ParityGate | None = None) -> Comparison:
+    return compare(load_run(baseline), load_run(candidate), gate)
+
+
 def pair(tmp_path: Path, task: Task, ours: list[str], theirs: list[str]) -> Comparison:
-    return compare(
-        load_run(write_run(tmp_path / "baseline", task, ours)),
-        load_run(write_run(tmp_path / "candidate", task, theirs)),
+    return compared(
+        write_run(tmp_path / "baseline", task, ours),
+        write_run(tmp_path / "candidate", task, theirs),
     )
 
 
@@ -74,7 +78,7 @@ def test_a_pair_that_differs_in_trailing_blanks_alone_has_no_changed_text(
     file = folders[1] / "answers.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps(r | {"text": r["text"] + "\n\n"}) + "\n" for r in rows))
-    assert compare(*map(load_run, folders)).changed == 0
+    assert compared(*folders).changed == 0
 
 
 def test_order_of_arrival_does_not_matter(tmp_path: Path, small_task: Task) -> None:
@@ -84,7 +88,7 @@ def test_order_of_arrival_does_not_matter(tmp_path: Path, small_task: Task) -> N
     ]
     file = folders[1] / "answers.jsonl"
     file.write_text("".join(reversed(file.read_text().splitlines(keepends=True))))
-    seen = compare(*map(load_run, folders))
+    seen = compared(*folders)
     assert [flip.id for flip in seen.flips] == ["test-0000"]
 
 
@@ -149,7 +153,7 @@ def test_runs_of_different_things_are_refused_in_one_line(
         lines[7] = json.dumps(json.loads(lines[7]) | {"prompt_sha256": "ab" * 32})
         file.write_text("\n".join(lines) + "\n")
     with pytest.raises(NotComparable) as refused:
-        compare(load_run(baseline), load_run(candidate))
+        compared(baseline, candidate)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
@@ -195,6 +199,25 @@ def test_a_damaged_run_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+def test_a_run_gone_on_with_counts_what_it_found_and_what_it_added(
+    double_of: DoubleOf, small_task: Task, patient: Settings, tmp_path: Path
+) -> None:
+    folder = write_run(tmp_path / "run", small_task, [RIGHT] * 150 + [FAILED] * 20 + [MISSING] * 30)
+    file = folder / "answers.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:100]))
+    with double_of() as (_, endpoint):
+        settings = replace(patient, gate=None)
+        about = json.loads((folder / "run.json").read_text())
+        about["configuration"] |= {"model": endpoint.model}
+        write_json(folder / "run.json", about)
+        evaluate("run", small_task, endpoint, settings, folder)
+    run = load_run(folder)
+    assert (len(run.answered), run.labels) == (ROWS, ())
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:199]))
+    with pytest.raises(UsageError, match="holds 199 answers, run"):
+        load_run(folder)
+
+
 # What is not complete.
 
 
@@ -232,7 +255,7 @@ def test_a_run_without_a_verdict_of_its_own_gives_none(tmp_path: Path, small_tas
     candidate = write_run(tmp_path / "candidate", small_task, [WRONG] * ROWS)
     said = {"outcome": "no verdict", "reasons": ["the server read no whole prompt"]}
     write_json(candidate / "verdict.json", said)
-    seen = compare(load_run(baseline), load_run(candidate))
+    seen = compared(baseline, candidate)
     assert seen.outcome is None
     assert "candidate: its own verdict is none: the server read no whole prompt" in (
         comparison_text(seen)
@@ -244,7 +267,7 @@ def test_a_partial_run_is_compared_on_its_questions_and_has_no_verdict(
 ) -> None:
     baseline = write_run(tmp_path / "baseline", small_task, ALL_RIGHT)
     part = write_run(tmp_path / "part", first(small_task, 100), [WRONG] * 100)
-    seen = compare(load_run(baseline), load_run(part))
+    seen = compared(baseline, part)
     assert (seen.compared, seen.asked, seen.outcome) == (100, 200, None)
     text = comparison_text(seen)
     assert "compared: the 100 of 200 questions that both answered" in text
@@ -255,7 +278,7 @@ def test_an_interrupted_run_is_compared_and_labelled(tmp_path: Path, small_task:
     baseline = write_run(tmp_path / "baseline", small_task, ALL_RIGHT)
     fates = [RIGHT] * 50 + [MISSING] * 150
     killed = write_run(tmp_path / "killed", small_task, fates, attempts=[{"ended": None}])
-    text = comparison_text(compare(load_run(baseline), load_run(killed)))
+    text = comparison_text(compared(baseline, killed))
     assert "candidate: its last attempt has no end: interrupted, or still going on" in text
     assert "candidate: 150 of 200 questions were not answered" in text
 
@@ -309,10 +332,9 @@ def test_a_gate_of_its_own_decides_otherwise(tmp_path: Path, small_task: Task) -
         write_run(tmp_path / "a", small_task, ALL_RIGHT),
         write_run(tmp_path / "b", small_task, [WRONG] * 5 + [RIGHT] * 195),
     ]
-    runs = [load_run(folder) for folder in folders]
-    assert compare(*runs).outcome is Parity.WORSE
-    assert compare(*runs, ParityGate(alpha=0.01)).outcome is Parity.CANNOT_TELL
-    assert compare(*runs, ParityGate(tolerance=0.05)).outcome is Parity.NO_WORSE
+    assert compared(*folders).outcome is Parity.WORSE
+    assert compared(*folders, ParityGate(alpha=0.01)).outcome is Parity.CANNOT_TELL
+    assert compared(*folders, ParityGate(tolerance=0.05)).outcome is Parity.NO_WORSE
 
 
 def test_two_whole_runs_are_compared_within_a_second(tmp_path: Path) -> None:
@@ -325,7 +347,7 @@ def test_two_whole_runs_are_compared_within_a_second(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / name, task, fates) for name, fates in {"a": ours, "b": theirs}.items()
     ]
-    comparison_text(compare(*map(load_run, folders)))  # imports scipy
+    comparison_text(compared(*folders))  # imports scipy
     begun = time.process_time()
-    comparison_text(compare(*map(load_run, folders)))
+    comparison_text(compared(*folders))
     assert time.process_time() - begun < 1
