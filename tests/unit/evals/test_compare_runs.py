@@ -78,7 +78,7 @@ def test_a_pair_that_differs_in_trailing_blanks_alone_has_no_changed_text(
     file = folders[1] / "answers.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps(r | {"text": r["text"] + "\n\n"}) + "\n" for r in rows))
-    assert compared(*folders).changed == 0
+    assert compared(folders[0], folders[1]).changed == 0
 
 
 def test_order_of_arrival_does_not_matter(tmp_path: Path, small_task: Task) -> None:
@@ -88,7 +88,7 @@ def test_order_of_arrival_does_not_matter(tmp_path: Path, small_task: Task) -> N
     ]
     file = folders[1] / "answers.jsonl"
     file.write_text("".join(reversed(file.read_text().splitlines(keepends=True))))
-    seen = compared(*folders)
+    seen = compared(folders[0], folders[1])
     assert [flip.id for flip in seen.flips] == ["test-0000"]
 
 
@@ -332,9 +332,9 @@ def test_a_gate_of_its_own_decides_otherwise(tmp_path: Path, small_task: Task) -
         write_run(tmp_path / "a", small_task, ALL_RIGHT),
         write_run(tmp_path / "b", small_task, [WRONG] * 5 + [RIGHT] * 195),
     ]
-    assert compared(*folders).outcome is Parity.WORSE
-    assert compared(*folders, ParityGate(alpha=0.01)).outcome is Parity.CANNOT_TELL
-    assert compared(*folders, ParityGate(tolerance=0.05)).outcome is Parity.NO_WORSE
+    assert compared(folders[0], folders[1]).outcome is Parity.WORSE
+    assert compared(folders[0], folders[1], ParityGate(alpha=0.01)).outcome is Parity.CANNOT_TELL
+    assert compared(folders[0], folders[1], ParityGate(tolerance=0.05)).outcome is Parity.NO_WORSE
 
 
 def test_two_whole_runs_are_compared_within_a_second(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_two_whole_runs_are_compared_within_a_second(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / name, task, fates) for name, fates in {"a": ours, "b": theirs}.items()
     ]
-    comparison_text(compared(*folders))  # imports scipy
+    comparison_text(compared(folders[0], folders[1]))  # imports scipy
     begun = time.process_time()
-    comparison_text(compared(*folders))
+    comparison_text(compared(folders[0], folders[1]))
     assert time.process_time() - begun < 1
