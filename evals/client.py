@@ -129,6 +129,7 @@ class _Loop:
         self.session = session
         self.url = f"{endpoint.base_url.rstrip('/')}/v1/completions"
         self.model, self.sampling = endpoint.model, sampling
+        self.key = (endpoint.api_key or "").encode()
         self.limits = limits
         self.receive = receive
         self.requests = requests
@@ -205,8 +206,11 @@ class _Loop:
             backoff *= 2
 
     async def _try(self, body: bytes) -> dict[str, Any]:
-        async with self.session.post(self.url, data=body) as response:
+        # A redirect is refused: another server would be measured.
+        async with self.session.post(self.url, data=body, allow_redirects=False) as response:
             content = await response.read()
+            if self.key and response.status != 200:
+                content = content.replace(self.key, b"***")  # it may be quoted back
             return read_answer(response.status, content, response.headers.get("Retry-After"))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from evals.errors import RequestRejected
 
 RETRIED_STATUS = {408, 429}  # beside every 5xx
+# By which a completion ends that is whole, or that the token limit cut: OpenAI's names and TGI's.
+FINISHED = (None, "stop", "length", "eos", "eos_token", "stop_sequence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def read_answer(status: int, content: bytes, retry_after: str | None) -> dict[st
         raise RequestRejected(f"the server refused a request, HTTP {status}: {_message(content)}")
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise TryFailed(f"HTTP 200, but its body is not JSON: {_message(content)}") from None
     if not isinstance(answer, dict):
         raise TryFailed(f"HTTP 200, but its body is no object: {_message(content)}")
@@ -109,16 +111,25 @@ def read_reply(id: str, answer: dict[str, Any], seconds: float, tries: int) -> R
         raise TryFailed(
             f"HTTP 200, but without choices[0].text: {_message(json.dumps(answer).encode())}"
         ) from None
-    usage = answer.get("usage") or {}
+    reason = choice.get("finish_reason")
+    if reason not in FINISHED:
+        # An engine that aborts a request may say so in a 200: that is no answer of the model's.
+        raise TryFailed(f"HTTP 200, but the completion ended by {reason!r}")
+    usage = answer.get("usage")
+    tokens = usage if isinstance(usage, dict) else {}
     return Reply(
         id,
         text,
-        choice.get("finish_reason"),
-        usage.get("prompt_tokens"),
-        usage.get("completion_tokens"),
+        reason,
+        _count(tokens.get("prompt_tokens")),
+        _count(tokens.get("completion_tokens")),
         seconds,
         tries,
     )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _message(content: bytes) -> str:
@@ -128,7 +139,7 @@ def _message(content: bytes) -> str:
         body = json.loads(content)
         error = body.get("error", body)
         message = error.get("message", text) if isinstance(error, dict) else error
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         message = text
     return " ".join(str(message).split())[:300] or "(empty)"
 

@@ -96,6 +96,7 @@ def judge(
     measurement = list(trouble)
     if counts.failed:
         measurement.append(f"{counts.failed} of {questions} requests failed for good")
+    besides = tuple(f"besides: {line}" for line in measurement)
     if missing:
         measurement.append(f"{missing} of {questions} questions were not answered")
     if not counts.answered:
@@ -105,7 +106,7 @@ def judge(
     if gate is not None and not partial:
         failures = _failures(counts, questions, gate)
         if failures:
-            return Verdict(Outcome.FAIL, (*failures, *(f"besides: {m}" for m in measurement)))
+            return Verdict(Outcome.FAIL, (*failures, *besides))
     if measurement:
         return Verdict(Outcome.NO_VERDICT, tuple(measurement))
     return Verdict(Outcome.PASS if gate is not None else Outcome.REPORT, ())

@@ -33,7 +33,7 @@ def cells(summary: Summary) -> tuple[str, ...]:
     return (
         summary.name,
         _verdict(summary),
-        f"{counts.right}/{summary.questions}",
+        f"{counts.right}/{counts.answered}",
         _or_dash(summary.needed, "{}"),
         _or_dash(summary.accuracy, "{:.4f}"),
         "-" if summary.interval is None else "{:.4f} to {:.4f}".format(*summary.interval),

@@ -99,7 +99,9 @@ def test_a_server_that_runs_another_kernel_than_asked_for_is_no_server(
 ) -> None:
     honest = LlamaCpp.command
 
-    def command(self: LlamaCpp, row: Row, weights: Path, port: int) -> list[str]:
+    def command(
+        self: LlamaCpp, row: Row, weights: Path, port: int, key_file: Path | None = None
+    ) -> list[str]:
         return ["on" if part == "off" else part for part in honest(self, row, weights, port)]
 
     monkeypatch.setattr(LlamaCpp, "command", command)

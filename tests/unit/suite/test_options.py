@@ -68,7 +68,7 @@ def test_a_base_url_ends_before_v1(url: str) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--base-url=host:1",), "--base-url host:1: must begin with http:// or https://"),
+        (("--base-url=host:1",), "--base-url host:1: no URL such as http://127.0.0.1:30000"),
         (("--model=scout",), "--model goes with --base-url only"),
         (("--question-set=canary",), "--question-set goes with --base-url only"),
         (("--generation=cpu",), "--generation goes with --base-url only"),
