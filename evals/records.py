@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 
 from evals.errors import RecordsNotWritten, UsageError
@@ -90,7 +90,7 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The content of `run.json`. Raises UsageError if it cannot be read or is of a newer format."""
+    """The content of `run.json`. Raises UsageError if it is damaged or of a newer format."""
     file = folder / "run.json"
     try:
         content = json.loads(file.read_text("utf-8"))
@@ -105,7 +105,29 @@ def read_run(folder: Path) -> dict[str, Any]:
             f"{file} has format {content['format']}, this version reads up to {FORMAT}: "
             "read it with the version that wrote it"
         )
+    configuration, attempts = content.get("configuration"), content.get("attempts")
+    lacks = []
+    if not isinstance(configuration, dict) or not isinstance(configuration.get("name"), str):
+        lacks.append("configuration")
+    if not isinstance(attempts, list) or not all(map(_is_attempt, attempts)):
+        lacks.append("attempts")
+    if lacks:
+        raise UsageError(f"{file} does not tell {', '.join(lacks)}: it is damaged")
     return content
+
+
+def _is_attempt(value: Any) -> bool:
+    """An attempt that was killed says neither how long it took nor what it answered."""
+    return (
+        isinstance(value, dict)
+        and _is_number(value.get("seconds", 0.0))
+        and isinstance(value.get("trouble", []), list)
+        and all(type(value.get(key)) in (int, NoneType) for key in ("asked", "answered"))
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < 1e12  # neither NaN nor infinity
 
 
 def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
@@ -123,6 +145,7 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
         try:
             row = json.loads(line)
             record = Record(**{key: value for key, value in row.items() if key in RECORD_KEYS})
+            _check(record)
         except (ValueError, TypeError, AttributeError):
             raise UsageError(f"{file} line {number} is no record: the file is damaged") from None
         if record.id in seen:
@@ -130,6 +153,23 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
         seen.add(record.id)
         records.append(record)
     return records
+
+
+def _check(record: Record) -> None:
+    """Raises TypeError for a value of a type that no run writes."""
+    texts = (record.id, record.prompt_sha256, record.gold)
+    answered = record.error is None
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and _is_number(record.seconds)
+        and type(record.tries) is int
+        and isinstance(record.text, str if answered else str | None)
+        and isinstance(record.right, bool if answered else bool | None)
+        and isinstance(record.right_sglang, bool | None)
+        and isinstance(record.value, str | None)
+        and isinstance(record.error, str | None)
+    ):
+        raise TypeError
 
 
 def _lines(file: Path, *, torn_end: bool) -> Iterator[tuple[int, bytes]]:

@@ -22,7 +22,7 @@ from evals.progress import Progress
 from evals.prompts import Prompt
 from evals.records import FORMAT, Record, Recorder, now, read_records, read_run, write_json
 from evals.scoring import count, make_record
-from evals.task import Settings, Task, configuration, refuse_other
+from evals.task import Settings, Task, configuration, identity, refuse_other
 from evals.verdict import Counts, enough
 
 
@@ -70,8 +70,10 @@ def evaluate(
         with FileLock(folder / ".lock", blocking=False):
             if (folder / "run.json").exists():
                 about = read_run(folder)
-                refuse_other(about["configuration"], ours, folder)
-                kept = [r for r in read_records(folder, torn_end=True) if r.error is None]
+                earlier = {"server": identity(about), **about["configuration"]}
+                refuse_other(earlier, ours, folder)
+                kept = _kept(folder, prompts)
+                (folder / "verdict.json").unlink(missing_ok=True)  # of what is no longer so
             about |= {"configuration": ours, "partial": task.partial, **settings.about}
             about |= {"versions": versions(), "machine": machine(), "commit": commit(Path.cwd())}
             return _Run(name, task.partial, prompts, kept, folder, about, settings).go(endpoint)
@@ -79,6 +81,33 @@ def evaluate(
         raise UsageError(f"{folder} is being written by another process") from None
     except OSError as error:
         raise RecordsNotWritten(f"{folder} cannot be written to: {error}") from error
+
+
+def _kept(folder: Path, prompts: list[Prompt]) -> list[Record]:
+    """The answers of earlier attempts, scored anew: only what the model said is taken from them.
+
+    Raises UsageError for one to another question or prompt than this run's.
+    """
+    asked = {prompt.question.id: prompt for prompt in prompts}
+    kept = []
+    for record in read_records(folder, torn_end=True):
+        if record.error is not None:
+            continue
+        prompt = asked.get(record.id)
+        if prompt is None or record.prompt_sha256 != prompt.sha256:
+            what = "is no question of this run" if prompt is None else "was asked by another prompt"
+            raise UsageError(f"{folder} cannot be resumed: {record.id!r} in answers.jsonl {what}")
+        reply = Reply(
+            record.id,
+            record.text or "",
+            record.finish_reason,
+            record.prompt_tokens,
+            record.completion_tokens,
+            record.seconds,
+            record.tries,
+        )
+        kept.append(make_record(prompt, reply))
+    return kept
 
 
 class _Run:

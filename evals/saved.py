@@ -89,13 +89,9 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
 
 
 def _check(about: Mapping[str, Any], folder: Path) -> None:
-    configuration = about.get("configuration")
-    lacks = (
-        [key for key in CONFIGURATION_KEYS if key not in configuration]
-        if isinstance(configuration, dict)
-        else ["configuration"]
-    )
-    if not lacks and configuration is not None:
+    configuration = about["configuration"]
+    lacks = [key for key in CONFIGURATION_KEYS if key not in configuration]
+    if not lacks:
         questions = configuration["questions"]
         if not (
             isinstance(questions, dict)
@@ -103,9 +99,6 @@ def _check(about: Mapping[str, Any], folder: Path) -> None:
             and isinstance(questions.get("asked"), int)
         ):
             lacks = ["questions"]
-    attempts = about.get("attempts")
-    if not isinstance(attempts, list) or not all(isinstance(one, dict) for one in attempts):
-        lacks.append("attempts")
     if lacks:
         raise UsageError(f"{folder / 'run.json'} does not tell {', '.join(lacks)}: it is damaged")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TextIO
 
 from evals.client import Limits
@@ -14,6 +14,15 @@ from evals.errors import UsageError
 from evals.prompts import Prompt, Protocol, build_prompts
 from evals.questions import QuestionSet
 from evals.verdict import Counts, Gate
+
+# What a server says of itself that tells two builds, or two ways to run one, from each other:
+# nothing that differs between two starts of the same, and of `model_path` the last part alone.
+IDENTITY = (
+    *("version", "build_info", "model_path", "revision", "quantization", "tp_size", "page_size"),
+    *("attention_backend", "prefill_attention_backend", "decode_attention_backend"),
+    *("kv_cache_dtype", "flash_attention", "cache_type_k", "cache_type_v"),
+)
+BUILD = ("version", "commit", "modified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +87,50 @@ def configuration(name: str, task: Task, endpoint: Endpoint, settings: Settings)
         "seeds": {"sampling": None},  # greedy decoding draws nothing
         "parallel": settings.limits.parallel,
         "row": settings.about.get("row"),
+        "server": identity(settings.about),
     }
+
+
+def identity(about: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Which build the record `about` a run is of, and how it ran; None where it does not say.
+
+    A server that was attached to says so by its pages, any other by its facts.
+    """
+    facts = _object(_object(about).get("server")).get("facts")
+    told: dict[str, Any] = {}
+    for page in (
+        _object(facts),
+        *(_object(_object(facts).get(p)) for p in ("server_info", "props")),
+    ):
+        told |= {key: page[key] for key in IDENTITY if page.get(key) is not None}
+        if build := {
+            key: _object(page.get("build")).get(key) for key in BUILD if page.get("build")
+        }:
+            told["build"] = build
+    if "model_path" in told:
+        told["model_path"] = PurePath(str(told["model_path"])).name
+    return told or None
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def refuse_other(earlier: Mapping[str, Any], ours: Mapping[str, Any], folder: Path) -> None:
     """Raises UsageError, naming each difference between two configurations."""
+    pairs = {key: (earlier.get(key), ours.get(key)) for key in ours}
     differences = [
-        f"{key} was {json.dumps(earlier.get(key))}, is {json.dumps(ours.get(key))}"
-        for key in ours
-        if earlier.get(key) != ours.get(key)
+        f"{key} was {_shown(was, now)}, is {_shown(now, was)}"
+        for key, (was, now) in pairs.items()
+        if was != now
     ]
     if differences:
         raise UsageError(f"{folder} cannot be resumed: {'; '.join(differences)}")
+
+
+def _shown(value: Any, other: Any) -> str:
+    """A value; of an object only what differs."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        value = {key: value.get(key) for key in (*value, *(k for k in other if k not in value))}
+        value = {key: value[key] for key in value if value[key] != other.get(key)}
+    return json.dumps(value)

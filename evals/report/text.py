@@ -84,7 +84,8 @@ def message(summary: Summary) -> str:
     lines.append(f"  protocol: {summary.protocol}")
     lines += [f"  {key}: {_plain(value)}" for key, value in summary.server.items() if value]
     lines.append(f"  records: {', '.join(summary.runs)}")
-    if (summary.failed or summary.missing) and summary.stopped is None:
+    alone = gate is None or gate.runs == 1  # pooled runs cannot be resumed
+    if (summary.failed or summary.missing) and summary.stopped is None and alone:
         lines.append(f"  next: ask what is missing with --resume={summary.runs[-1]}")
     return "\n".join(lines)
 

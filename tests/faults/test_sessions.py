@@ -1,5 +1,6 @@
 """How gates and other tests, workers, interruptions and full disks end a session."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.double import Double, running_double
 from tests.faults.against_double import ATTACHED, GATE, QUESTIONS
 from tests.sessions import CANARY_QUESTIONS, ROOT, Session, run_session, start_session, wait_until
+from tests.unit.fixtures.simulated import write_gpus
 
 INTERRUPTED = 2
 
@@ -92,7 +94,7 @@ def test_an_open_gate_counts_for_more_than_a_failed_test(session_of: Any) -> Non
 def test_gates_that_a_first_failure_left_unrun_are_open(session_of: Any) -> None:
     session = session_of(FAILING_TEST, PASSING_GATE, gate=False, arguments=("-x",))
     assert session.exit_code == 11
-    assert "1 gates: 0 passed, 0 failed, 1 without a verdict" in session.output
+    assert "1 gate: 0 passed, 0 failed, 1 without a verdict" in session.output
 
 
 def test_a_gate_that_is_skipped_is_open(double: Double, runs_dir: Path) -> None:
@@ -112,7 +114,7 @@ def test_tests_without_a_row_in_the_session_are_no_open_gates(
     """Nobody has reference texts of a server given by its URL."""
     session = run_session(*ATTACHED[2:], "--base-url", double.base_url, runs_dir=runs_dir)
     assert session.exit_code == 0
-    assert "1 gates: 1 passed" in session.output
+    assert "1 gate: 1 passed" in session.output
 
 
 def test_a_matrix_without_rows_is_no_pass(runs_dir: Path) -> None:
@@ -122,6 +124,60 @@ def test_a_matrix_without_rows_is_no_pass(runs_dir: Path) -> None:
     assert session.exit_code == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+def test_a_url_without_a_gate_in_the_matrix_is_refused(runs_dir: Path) -> None:
+    matrix = runs_dir.with_name("matrix.toml")
+    matrix.write_text("models = {}\nrows = []\n")
+    url = ("--base-url", "http://127.0.0.1:1", "--matrix", str(matrix))
+    session = run_session(*ATTACHED, *url, runs_dir=runs_dir)
+    assert session.exit_code == pytest.ExitCode.USAGE_ERROR
+    assert f"{matrix}: no [gates.canary], which " in session.output
+
+
+@pytest.fixture
+def no_gpu(tmp_path: Path) -> dict[str, str]:
+    """The environment of a session on a machine without GPUs."""
+    return {"LLAMA4_ACCURACY_NVML": str(write_gpus(tmp_path / "gpus.json"))}
+
+
+UNFIT = "maverick-fp8-fa3-h200"
+
+
+@pytest.mark.parametrize(
+    ("tests", "arguments"),
+    [
+        ((f"tests/accuracy/test_gsm8k.py::test_gsm8k[{UNFIT}]",), ()),
+        ((f"tests/accuracy/test_gsm8k.py::test_gsm8k[{UNFIT}]",), ("-n", "1")),
+        (("tests/accuracy/test_gsm8k.py",), ("-k", UNFIT)),
+        (("tests/accuracy/test_gsm8k.py",), ("-k", "maverick and fp8-fa3 and h200 or fa_off-cpu")),
+    ],
+)
+def test_a_row_asked_for_by_name_that_does_not_fit_is_refused(
+    runs_dir: Path, no_gpu: dict[str, str], tests: tuple[str, ...], arguments: tuple[str, ...]
+) -> None:
+    session = run_session(*arguments, runs_dir=runs_dir, tests=tests, environment=no_gpu)
+    assert session.exit_code == pytest.ExitCode.USAGE_ERROR
+    says = f"{UNFIT}(-long)? needs H200, which is not on this machine \\(found: no GPU\\); nothing"
+    assert re.search(says, session.output)
+
+
+def test_a_row_asked_for_by_name_in_a_worker_has_no_verdict(
+    runs_dir: Path, no_gpu: dict[str, str]
+) -> None:
+    arguments = ("-n", "1", "-k", f"test_gsm8k and {UNFIT} and not long")
+    session = run_session(*arguments, runs_dir=runs_dir, environment=no_gpu)
+    assert session.exit_code == 11
+    assert f"{UNFIT}: needs H200, found: no GPU" in session.output
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
+def test_where_no_row_fits_nothing_was_measured(
+    runs_dir: Path, no_gpu: dict[str, str], arguments: tuple[str, ...]
+) -> None:
+    session = run_session("-m", "gsm8k", *arguments, runs_dir=runs_dir, environment=no_gpu)
+    assert session.exit_code == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "nothing was measured; left out: " in session.output
+
+
 def test_workers_bring_the_same_verdict(session_of: Any) -> None:
     session = session_of(FAILING_GATE, arguments=("-n", "2"))
     assert session.exit_code == 10
@@ -129,13 +185,14 @@ def test_workers_bring_the_same_verdict(session_of: Any) -> None:
     assert len(session.runs) == 1  # both gates of a row are one worker's
 
 
-@pytest.mark.parametrize("restarts", ["4", "0"])
-def test_a_gate_whose_worker_crashed_is_open(session_of: Any, restarts: str) -> None:
-    arguments = ("-n", "2", "--max-worker-restart", restarts)
+@pytest.mark.parametrize(("workers", "restarts"), [("2", "4"), ("2", "0"), ("1", "0")])
+def test_a_gate_whose_worker_crashed_is_open(session_of: Any, workers: str, restarts: str) -> None:
+    arguments = ("-n", workers, "--max-worker-restart", restarts)
     session = session_of(KILLED_WORKER, gate=False, arguments=arguments)
     assert session.exit_code == 11
-    assert "no verdict: " in session.output
-    assert "test_kills_its_worker" in session.output
+    assert "= verdicts =" in session.output
+    assert "1 gate: 0 passed, 0 failed, 1 without a verdict; exit code 11" in session.output
+    assert re.search("no verdict: .*test_kills_its_worker", session.output)
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_resumed(runs_dir: Path) -> None:
@@ -148,10 +205,13 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed(runs_dir: Path) -> None:
             assert running.process.returncode == INTERRUPTED
             assert running.processes() == []
             assert "KeyboardInterrupt" in running.output()
+            (kept,) = re.findall(r": (\d+) of 1319 answers are kept: go on", running.output())
+            assert f"go on with --resume={runs_dir}/" in running.output()
         (folder,) = [file.parent for file in runs_dir.glob("*/run.json")]
         first = run_session(*ATTACHED, *url, "--resume", str(folder), runs_dir=runs_dir)
     attempts = first.run.about["attempts"]
     assert attempts[0]["trouble"] == ["interrupted"]
+    assert attempts[0]["answered"] == int(kept)
     assert 100 <= attempts[0]["answered"] < QUESTIONS
     assert first.exit_code == 0
     assert first.run.score["right"] == QUESTIONS

@@ -12,7 +12,7 @@ def test_all_right_passes(measured: Measured) -> None:
     assert session.exit_code == 0
     assert verdict["outcome"] == "pass"
     assert verdict["counts"]["right"] == len(measured.run.answers) == ALL
-    assert "1 gates: 1 passed, 0 failed, 0 without a verdict; exit code 0" in session.output
+    assert "1 gate: 1 passed, 0 failed, 0 without a verdict; exit code 0" in session.output
     assert session.seconds < 60
 
 

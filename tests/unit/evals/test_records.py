@@ -102,6 +102,50 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
         read_records(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 1},
+        {"id": None},
+        {"id": ["test-0001"]},
+        {"prompt_sha256": None},
+        {"gold": 18},
+        {"seconds": None},
+        {"seconds": "0.25"},
+        {"seconds": float("nan")},
+        {"seconds": 10**400},
+        {"seconds": True},
+        {"tries": None},
+        {"tries": 1.5},
+        {"tries": True},
+        {"text": 18},
+        {"text": None},
+        {"value": 18},
+        {"right": "true"},
+        {"right": 1},
+        {"right": None},
+        {"right_sglang": "no"},
+        {"error": 500},
+    ],
+    ids=str,
+)
+def test_a_record_with_a_value_of_another_type_is_damage(
+    tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    file = recorded(tmp_path, replace(RECORD, id="test-0000"))
+    row = json.dumps(json.loads(file.read_text()) | {"id": "test-0001"} | wrong)
+    file.write_text(file.read_text() + row + "\n")
+    with pytest.raises(UsageError) as refused:
+        read_records(tmp_path)
+    assert str(refused.value) == f"{file} line 2 is no record: the file is damaged"
+
+
+def test_a_failed_request_needs_no_text_to_be_a_record(tmp_path: Path) -> None:
+    failed = Record("test-0001", "ab" * 32, "18", 1.0, 6, error="HTTP 500")
+    recorded(tmp_path, failed)
+    assert read_records(tmp_path) == [failed]
+
+
 def test_a_record_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     recorded(tmp_path, RECORD, RECORD)
     with pytest.raises(UsageError, match="line 2: question test-0001 has a record already"):
@@ -115,7 +159,15 @@ def test_a_key_of_a_later_minor_version_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
-    content = {"format": FORMAT, "name": "a ‑ b", "attempts": [{"ended": None}]}
+    content = {
+        "format": FORMAT,
+        "name": "a ‑ b",
+        "configuration": {"name": "a ‑ b"},
+        "attempts": [
+            {"ended": None},
+            {"ended": "later", "seconds": 1, "trouble": ["\udcff it died"]},
+        ],
+    }
     write_json(tmp_path / "run.json", content)
     assert read_run(tmp_path) == content
     assert [file.name for file in tmp_path.iterdir()] == ["run.json"]
@@ -143,6 +195,30 @@ def test_what_is_no_run_is_refused(tmp_path: Path, content: str | None, why: str
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(UsageError, match=why):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "lacks"),
+    [
+        ({"configuration": None}, "configuration"),
+        ({"configuration": {"name": 1}}, "configuration"),
+        ({"attempts": None}, "attempts"),
+        ({"attempts": [1]}, "attempts"),
+        ({"attempts": [{"seconds": None}]}, "attempts"),
+        ({"attempts": [{"seconds": 1.0, "answered": "all"}]}, "attempts"),
+        ({"attempts": [{"seconds": 1.0, "trouble": None}]}, "attempts"),
+        ({"attempts": {}, "configuration": []}, "configuration, attempts"),
+    ],
+)
+def test_a_run_that_lacks_what_every_run_says_is_damaged(
+    tmp_path: Path, damage: dict[str, object], lacks: str
+) -> None:
+    whole = {"format": FORMAT, "configuration": {"name": "row"}, "attempts": []}
+    write_json(tmp_path / "run.json", whole | damage)
+    with pytest.raises(UsageError) as refused:
+        read_run(tmp_path)
+    file = tmp_path / "run.json"
+    assert str(refused.value) == f"{file} does not tell {lacks}: it is damaged"
 
 
 def test_folders_of_one_second_do_not_collide(tmp_path: Path) -> None:

@@ -170,6 +170,13 @@ def test_runs_are_pooled_and_each_is_shown() -> None:
     assert summarize(halves[:1], Gate(0.93, runs=2)).outcome is Outcome.NO_VERDICT
 
 
+def test_pooled_runs_are_not_said_to_be_resumable() -> None:
+    short = [evaluation([record(n) for n in range(90)])]
+    assert "--resume" in message(summarize(short, Gate(0.93)))
+    assert "--resume" not in message(summarize(short, Gate(0.93, runs=2)))
+    assert "--resume" not in message(summarize(short * 2, Gate(0.93, runs=2)))
+
+
 def test_nothing_answered_is_told_without_figures() -> None:
     nothing = summarize([evaluation([], trouble=("the server died",))], Gate(0.93))
     assert nothing.outcome is Outcome.NO_VERDICT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,16 @@ def test_a_partial_run_never_fails(
 ) -> None:
     with pytest.raises(NoVerdict):
         checker.check_texts(evaluation({0: "a", 1: "b", 2: "c"}, partial=True), reference, 9)
+    assert kept == [Outcome.NO_VERDICT]
+
+
+@pytest.mark.parametrize("texts", [same(*range(10)), dict.fromkeys(range(10), "else")])
+def test_texts_of_something_else_than_asked_for_neither_pass_nor_fail(
+    checker: GateChecker, kept: list[Outcome], reference: Path, texts: dict[int, str]
+) -> None:
+    void = replace(evaluation(texts), void=("prompts were truncated",))
+    with pytest.raises(NoVerdict, match="row: prompts were truncated"):
+        checker.check_texts(void, reference, 9)
     assert kept == [Outcome.NO_VERDICT]
 
 
