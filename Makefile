@@ -38,7 +38,7 @@ smollm2: .venv/ready
 # Pins anew what the Makefile installs; needs uv.
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-annotate \
-		--no-emit-index-url --no-header --extra cpu --extra report --extra dev \
+		--no-header --extra cpu --extra report --extra dev \
 		--output-file requirements.lock pyproject.toml
 
 clean:
