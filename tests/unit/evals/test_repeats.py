@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.parity import draw_repeats
 from evals.paired import Cells, mcnemar, paired_interval
 from evals.parity import Parity, ParityGate, judge, judge_pair, repeats_to_settle
 from evals.repeats import Disagreement, Evidence, disagreement, evidence_of, sign_flip, single
@@ -36,25 +37,6 @@ def evidence(first: list[list[bool]], second: list[list[bool]]) -> Evidence:
     return evidence_of(
         [sum(one) for one in first], [sum(one) for one in second], (len(first[0]), len(second[0]))
     )
-
-
-def drawn(
-    rng: np.random.Generator, runs: int, *, unsure: float, drop: float = 0.0, persistent: float = 0
-) -> Evidence:
-    """Runs over 1319 questions, of which a share `unsure` is right by chance in each run anew.
-
-    The baseline has those right half the time, the candidate as much less as makes `drop`; a share
-    `persistent` of the others is always right on one side and never on the other, in a direction
-    drawn for each question.
-    """
-    kind = rng.random(N)
-    lost, gained = kind < persistent / 2, (kind >= persistent / 2) & (kind < persistent)
-    chance = np.where(lost, 1.0, np.where(gained, 0.0, rng.random(N) < 0.95))
-    other = np.where(lost, 0.0, np.where(gained, 1.0, chance))
-    noisy = (kind >= persistent) & (kind < persistent + unsure)
-    ours = rng.binomial(runs, np.where(noisy, 0.5, chance))
-    theirs = rng.binomial(runs, np.where(noisy, 0.5 - (drop / unsure if unsure else 0), other))
-    return evidence_of(ours.tolist(), theirs.tolist(), (runs, runs))
 
 
 # The test.
@@ -154,7 +136,7 @@ def test_the_effective_number_is_that_of_the_formula() -> None:
 
 def test_of_independent_answers_each_repeat_counts() -> None:
     rng = np.random.default_rng(4)
-    shares = [drawn(rng, 3, unsure=0.2).effective / N for _ in range(50)]
+    shares = [draw_repeats(rng, 3, 0.10, 1.0).effective / N for _ in range(50)]
     assert 2.6 < np.mean(shares) <= 3
 
 
@@ -198,7 +180,7 @@ def test_one_run_is_forecast_as_if_all_discordance_were_noise() -> None:
 
 def test_what_persists_is_not_forecast_to_vanish() -> None:
     rng = np.random.default_rng(4)
-    half = drawn(rng, 3, unsure=0.05, persistent=0.025)
+    half = draw_repeats(rng, 3, 0.05, 0.5)
     assert half.after(3).squares == pytest.approx(half.squares)
     assert half.after(1000).squares == pytest.approx(N * 0.025, rel=0.3)
     assert half.after(1000).effective < 3 * N
@@ -206,9 +188,8 @@ def test_what_persists_is_not_forecast_to_vanish() -> None:
 
 def test_the_forecast_is_what_more_repeats_bring() -> None:
     rng = np.random.default_rng(4)
-    unsure, persistent = 0.10, 0.02
-    told = [drawn(rng, 3, unsure=unsure, persistent=persistent).after(9) for _ in range(60)]
-    came = [drawn(rng, 9, unsure=unsure, persistent=persistent) for _ in range(60)]
+    told = [draw_repeats(rng, 3, 0.07, 0.7).after(9) for _ in range(60)]
+    came = [draw_repeats(rng, 9, 0.07, 0.7) for _ in range(60)]
     assert np.mean([one.effective for one in told]) == pytest.approx(
         np.mean([one.effective for one in came]), rel=0.08
     )
@@ -216,7 +197,7 @@ def test_the_forecast_is_what_more_repeats_bring() -> None:
 
 def test_noise_is_settled_by_repeats_and_persistent_differences_are_not() -> None:
     rng = np.random.default_rng(4)
-    noisy = drawn(rng, 2, unsure=0.3)
+    noisy = draw_repeats(rng, 2, 0.15, 1.0)
     assert judge(noisy, GATE).parity is Parity.CANNOT_TELL
     settled = repeats_to_settle(noisy, GATE)
     assert settled is not None
@@ -239,18 +220,16 @@ def test_repeats_disagree_where_two_of_them_differ() -> None:
 # What it does to many simulated comparisons.
 
 
-@pytest.mark.parametrize(("unsure", "persistent"), [(0.0, 0.05), (0.10, 0.0), (0.05, 0.025)])
-def test_false_alarms_of_three_runs_are_no_more_than_five_percent(
-    unsure: float, persistent: float
-) -> None:
+@pytest.mark.parametrize("noise", [0.0, 0.5, 1.0])
+def test_false_alarms_of_three_runs_are_no_more_than_five_percent(noise: float) -> None:
     rng = np.random.default_rng(4)
-    seen = [drawn(rng, 3, unsure=unsure, persistent=persistent) for _ in range(2500)]
+    seen = [draw_repeats(rng, 3, 0.05, noise) for _ in range(2500)]
     assert 0.02 < np.mean([one.p <= 0.05 for one in seen]) <= 0.055
 
 
 def test_answers_taken_for_questions_would_cry_wolf() -> None:
     rng = np.random.default_rng(4)
-    seen = [drawn(rng, 3, unsure=0, persistent=0.05) for _ in range(1000)]
+    seen = [draw_repeats(rng, 3, 0.05, 0.0) for _ in range(1000)]
     pooled = [mcnemar(round(3 * one.cells.lost), round(3 * one.cells.gained)) for one in seen]
     assert np.mean([p <= 0.05 for p in pooled]) > 0.1
 
@@ -258,18 +237,16 @@ def test_answers_taken_for_questions_would_cry_wolf() -> None:
 def test_three_runs_find_a_drop_more_often_than_one() -> None:
     rng = np.random.default_rng(4)
     found = [
-        np.mean([drawn(rng, runs, unsure=0.2, drop=0.015).p <= 0.05 for _ in range(500)])
+        np.mean([draw_repeats(rng, runs, 0.10, 1.0, 0.015).p <= 0.05 for _ in range(500)])
         for runs in (1, 3)
     ]
     assert found[0] < 0.6
     assert found[1] > found[0] + 0.2
 
 
-@pytest.mark.parametrize(("unsure", "persistent"), [(0.10, 0.0), (0.05, 0.025), (0.0, 0.05)])
-def test_the_clustered_interval_covers_no_difference_as_often_as_it_says(
-    unsure: float, persistent: float
-) -> None:
+@pytest.mark.parametrize("noise", [0.0, 0.5, 1.0])
+def test_the_clustered_interval_covers_no_difference_as_often_as_it_says(noise: float) -> None:
     rng = np.random.default_rng(4)
-    many = [drawn(rng, 3, unsure=unsure, persistent=persistent) for _ in range(800)]
+    many = [draw_repeats(rng, 3, 0.05, noise) for _ in range(800)]
     seen = [paired_interval(one.effective_cells) for one in many]
     assert 0.93 <= np.mean([low <= 0 <= high for low, high in seen]) <= 0.97
