@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-LEFT = 2  # columns of words, before those of figures
+from collections.abc import Container, Sequence
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of equally many cells, the first one the header, with columns aligned."""
+def aligned(lines: Sequence[Sequence[str]], left: Container[int] = (0, 1)) -> str:
+    """Lines of equally many cells as columns: those in `left` to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column < LEFT else cell.rjust(width)
+            cell.ljust(width) if column in left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
