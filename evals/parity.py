@@ -91,7 +91,7 @@ def repeats_to_settle(evidence: Evidence, gate: ParityGate, factor: float = 1.0)
     `factor` is what p is multiplied by for being one of several. A forecast, `Evidence.after`: the
     shares stay as they are, so a drop near the tolerance may move across it.
     """
-    for repeats in range(max(evidence.runs) + 1, MOST_REPEATS + 1):
+    for repeats in range(min(evidence.runs) + 1, MOST_REPEATS + 1):
         later = evidence.after(repeats)
         if parity_of(later, gate, min(1.0, factor * later.p)) is not Parity.CANNOT_TELL:
             return repeats

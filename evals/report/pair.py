@@ -30,7 +30,11 @@ def comparison_text(seen: Comparison, listed: int | None = LISTED) -> str:
     lines += [
         f"  difference: {100 * (0.0 - cells.drop):+.2f} points, candidate less baseline "
         f"(95% interval {100 * low:+.2f} to {100 * high:+.2f}"
-        + (f", clustered by question: {verdict.effective:.0f} effective)" if several else ")"),
+        + (
+            f", clustered by question: {verdict.effective:.0f} effective questions)"
+            if several
+            else ")"
+        ),
         f"  cells{', mean over pairs of runs' if several else ''}: {_number(cells.both)} right in "
         f"both, {_number(cells.lost)} lost, {_number(cells.gained)} gained, "
         f"{_number(cells.neither)} right in neither; {_number(cells.discordant)} discordant "

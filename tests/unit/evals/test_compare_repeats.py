@@ -136,7 +136,7 @@ def test_a_partial_repeat_makes_it_partial(tmp_path: Path, small_task: Task) -> 
     assert (seen.verdict.parity, seen.stands, seen.outcome) == (Parity.WORSE, False, None)
 
 
-@pytest.mark.parametrize(("missing", "stands"), [(5, True), (60, False)])
+@pytest.mark.parametrize(("missing", "stands"), [(5, True), (12, False)])
 def test_worse_stands_if_no_answer_missing_from_a_repeat_could_mend_it(
     tmp_path: Path, small_task: Task, missing: int, stands: bool
 ) -> None:
@@ -149,7 +149,32 @@ def test_worse_stands_if_no_answer_missing_from_a_repeat_could_mend_it(
     assert (seen.complete, seen.stands) == (False, stands)
 
 
+def test_what_no_run_answered_may_be_a_gain_in_all(tmp_path: Path, small_task: Task) -> None:
+    ours = [RIGHT] * 188 + [MISSING] * 12
+    theirs = [WRONG] * 20 + ours[20:]
+    seen = compared(tmp_path, small_task, [ours] * 2, [theirs] * 2)
+    assert (seen.verdict.parity, seen.stands) == (Parity.WORSE, False)
+
+
+def test_runs_that_were_to_ask_unlike_numbers_give_no_verdict(
+    tmp_path: Path, small_task: Task
+) -> None:
+    fewer = first(small_task, 150)
+    ours = runs(tmp_path / "a", small_task, [ALL_RIGHT])
+    theirs = [
+        *runs(tmp_path / "b", small_task, [losing(range(60))]),
+        load_run(write_run(tmp_path / "fewer", fewer, losing(range(60))[:150], partial=False)),
+    ]
+    seen = compare(ours, theirs)
+    assert (seen.verdict.parity, seen.outcome) == (Parity.WORSE, None)
+
+
 # What is told.
+
+
+def test_the_largest_flip_is_told_first(tmp_path: Path, small_task: Task) -> None:
+    seen = compared(tmp_path, small_task, [losing([9])] * 2, [losing([3]), ALL_RIGHT])
+    assert [(flip.id, flip.drop) for flip in seen.flips] == [("test-0009", -1), ("test-0003", 0.5)]
 
 
 def test_the_text_tells_how_repeats_of_a_side_differ(tmp_path: Path, small_task: Task) -> None:

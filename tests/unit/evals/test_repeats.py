@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.parity import draw_repeats
-from evals.paired import Cells, mcnemar, paired_interval
+from evals.paired import Cells, mcnemar, paired_interval, smallest_drop
 from evals.parity import Parity, ParityGate, judge, judge_pair, repeats_to_settle
 from evals.repeats import Disagreement, Evidence, disagreement, evidence_of, sign_flip, single
 
@@ -207,6 +207,20 @@ def test_noise_is_settled_by_repeats_and_persistent_differences_are_not() -> Non
     )
     verdict = judge(lasting, GATE)
     assert (verdict.parity, verdict.repeats) == (Parity.CANNOT_TELL, None)
+
+
+def test_the_side_with_fewer_runs_is_the_one_that_repeats_wait_for() -> None:
+    # One run of a side cannot show its noise: all discordance counts as such.
+    seen = evidence_of([0] * 60 + [1] * 1259, [5] * 1259 + [0] * 60, (1, 5))
+    assert judge(seen, GATE).parity is Parity.CANNOT_TELL
+    assert judge(seen, GATE).repeats == 2
+
+
+def test_repeats_make_the_smallest_drop_smaller_as_the_effective_number_grows() -> None:
+    seen = draw_repeats(np.random.default_rng(4), 3, 0.05, 1.0)
+    share = seen.cells.discordant / N
+    assert seen.effective > 2.5 * N
+    assert judge(seen, GATE).smallest[0] == smallest_drop(int(seen.effective), share)
 
 
 def test_repeats_disagree_where_two_of_them_differ() -> None:
