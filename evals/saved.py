@@ -47,6 +47,17 @@ class SavedRun:
         return int(self.configuration["questions"]["asked"])
 
     @property
+    def started(self) -> str:
+        """When it began, as it recorded it; empty where it did not."""
+        attempts = self.about["attempts"] or [{}]
+        return str(self.about.get("started") or attempts[0].get("started") or "")
+
+    @property
+    def seconds(self) -> float:
+        """What asking took, over all attempts."""
+        return float(sum(attempt.get("seconds", 0.0) for attempt in self.about["attempts"]))
+
+    @property
     def answered(self) -> dict[str, Record]:
         """The records that hold an answer, by question."""
         return {record.id: record for record in self.records if record.error is None}
@@ -72,7 +83,7 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
             f"{file} holds {answered} answers, run.json tells of {told}: the file was truncated"
         )
     lost = [f"{told - answered} of its {told} answers are lost"] if answered < told else []
-    verdict = _verdict(folder)
+    verdict = read_verdict(folder)
     partial = _partial(about, verdict)
     last = attempts[-1] if attempts else {}
     labels = [
@@ -120,7 +131,7 @@ def _is_torn(file: Path) -> bool:
     return bool(content) and not content.endswith(b"\n")
 
 
-def _verdict(folder: Path) -> Mapping[str, Any]:
+def read_verdict(folder: Path) -> Mapping[str, Any]:
     """verdict.json's content; empty where there is none to be read."""
     try:
         content = json.loads((folder / "verdict.json").read_text("utf-8"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from evals.summary import Summary
 
@@ -16,11 +16,15 @@ HEADER = (
 
 def verdict_table(summaries: Sequence[Summary]) -> str:
     """One line a row, columns aligned."""
-    lines = [HEADER, *(cells(summary) for summary in summaries)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    return aligned([HEADER, *(cells(summary) for summary in summaries)], left=(0, 1))
+
+
+def aligned(lines: Sequence[Sequence[str]], left: Container[int]) -> str:
+    """Lines of cells as columns: those in `left` to the left, others to the right."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
+            cell.ljust(width) if column in left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines

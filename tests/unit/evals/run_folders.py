@@ -28,7 +28,10 @@ def outcome(prompt: Prompt, fate: str) -> Reply | Failure:
 def write_run(
     folder: Path, task: Task, fates: Sequence[str], *, model: str = "tiny", **about: Any
 ) -> Path:
-    """A run of `task` with these fates, one a question; `about` goes into run.json."""
+    """A run of `task` with these fates, one a question; `about` goes into run.json.
+
+    Of `about`, row and server go into its configuration too, as those of a run do.
+    """
     folder.mkdir(parents=True)
     prompts = task.prompts()
     assert len(fates) == len(prompts)
@@ -52,7 +55,7 @@ def write_run(
         "name": folder.name,
         "attempts": [attempt],
         "configuration": configuration(
-            folder.name, task, Endpoint("http://nowhere", model), Settings()
+            folder.name, task, Endpoint("http://nowhere", model), Settings(about=about)
         ),
         "partial": task.partial,
     }
@@ -60,6 +63,12 @@ def write_run(
     with Recorder(folder, records):
         pass
     return folder
+
+
+def row_of(backend: str = "fa_on", **more: Any) -> dict[str, Any]:
+    """What run.json says of a row."""
+    where = {"engine": "llama_cpp", "backend": backend, "generation": "cpu", "tensor_parallel": 1}
+    return {**where, "gate": {"accuracy": 0.93, "invalid": 0, "runs": 1}, **more}
 
 
 def first(task: Task, questions: int) -> Task:
