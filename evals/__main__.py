@@ -11,10 +11,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from evals.commands import EXIT_NO_VERDICT, EXIT_USAGE, baseline, compare, rescore, show
+from evals.commands import EXIT_NO_VERDICT, EXIT_USAGE, baseline, compare, history, rescore, show
 from evals.errors import EvalsError, UsageError
 
-COMMANDS = {"compare": compare, "baseline": baseline, "rescore": rescore, "show": show}
+COMMANDS = {
+    "compare": compare,
+    "baseline": baseline,
+    "history": history,
+    "rescore": rescore,
+    "show": show,
+}
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -70,7 +70,7 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
         UsageError: no run folder, a newer format, a damaged or truncated file, a record twice.
     """
     about = read_run(folder)
-    _check(about, folder)
+    check_configuration(about, folder)
     file = folder / "answers.jsonl"
     torn = damaged and _is_torn(file)
     records = read_records(folder, torn_end=damaged)
@@ -99,7 +99,8 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
     return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)
 
 
-def _check(about: Mapping[str, Any], folder: Path) -> None:
+def check_configuration(about: Mapping[str, Any], folder: Path) -> None:
+    """Raises UsageError for a run.json that does not tell what was asked."""
     configuration = about["configuration"]
     lacks = [key for key in CONFIGURATION_KEYS if key not in configuration]
     if not lacks:

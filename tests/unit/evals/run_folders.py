@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evals.completions import Endpoint, Failure, Reply
 from evals.prompts import Prompt
-from evals.records import FORMAT, Recorder, write_json
-from evals.scoring import make_record
+from evals.records import FORMAT, Recorder, read_records, read_run, write_json
+from evals.scoring import count, make_record
 from evals.task import Settings, Task, configuration
+from evals.verdict import Counts
 
 RIGHT, WRONG, INVALID, FAILED, MISSING = "right", "wrong", "invalid", "failed", "missing"
 
@@ -63,6 +64,17 @@ def write_run(
     with Recorder(folder, records):
         pass
     return folder
+
+
+def write_verdict(folder: Path, outcome: str = "pass", **more: Any) -> None:
+    """The verdict of a run that was the only one of its row; `more` is said beside or instead."""
+    records, about = read_records(folder), read_run(folder)
+    counts = sum(map(count, records), Counts())
+    asked = about["configuration"]["questions"]["asked"]
+    content = {"outcome": outcome, "reasons": [], "questions": asked, "counts": asdict(counts)}
+    content |= {"seconds": 60.0, "tokens_per_second": 33.3, "stopped": None, "runs": [str(folder)]}
+    content |= {"gate": {"accuracy": 0.93, "invalid": 0, "runs": 1}, "partial": about["partial"]}
+    write_json(folder / "verdict.json", {"format": FORMAT, **content, **more})
 
 
 def row_of(backend: str = "fa_on", **more: Any) -> dict[str, Any]:
