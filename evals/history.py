@@ -42,6 +42,11 @@ class Point:
     whole: bool
 
     @property
+    def is_baseline(self) -> bool:
+        """Read from a baseline: there is no run folder."""
+        return ENDING in self.where.name
+
+    @property
     def server(self) -> dict[str, Any] | None:
         return identity(self.about)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from evals.records import FORMAT, Record, write_json
 from evals.run import Evaluation
 from evals.scoring import tokens_per_second
-from evals.statistics import chance_to_fail, count_needed, wilson_interval
+from evals.statistics import chance_to_fail, clustered_interval, count_needed
 from evals.verdict import Counts, Gate, Outcome, judge
 
 PERCENTILES = (50, 90, 99)
@@ -22,8 +23,9 @@ PERCENTILES = (50, 90, 99)
 class Summary:
     """One row's verdict over its runs, pooled.
 
-    `questions` is what all runs together were to ask. `interval` is Wilson's 95% one; both it and
-    `accuracy` are over the questions answered, None where none was. `chance_to_fail` is set where
+    `questions` is what all runs together were to ask. `interval` is Wilson's 95% one, of several
+    runs clustered by question; both it and `accuracy` are over the questions answered, None where
+    none was. `chance_to_fail` is set where
     the gate lies within the interval: what a system of this accuracy risks by luck. `retried`
     counts answers that took more than one try; `latency` maps a percentile to seconds. `failed`
     maps the id of each question whose request failed to its error; `stopped` says why an early stop
@@ -72,7 +74,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
     records = [record for evaluation in evaluations for record in evaluation.records]
     seconds = sum(evaluation.seconds for evaluation in evaluations)
     answered = counts.answered
-    interval = wilson_interval(counts.right, answered) if answered else None
+    interval = _interval(records)
     needed = count_needed(gate.accuracy, questions) if gate is not None else None
     return Summary(
         name=first.name,
@@ -124,6 +126,15 @@ def summary_from(content: Mapping[str, Any]) -> Summary:
             "accuracies": tuple(plain["accuracies"]),
         }
     )
+
+
+def _interval(records: Sequence[Record]) -> tuple[float, float] | None:
+    answered = [record for record in records if record.error is None]
+    answers = Counter(record.id for record in answered)
+    right = Counter(record.id for record in answered if record.right is True)
+    if not answers:
+        return None
+    return clustered_interval([right[question] for question in answers], list(answers.values()))
 
 
 def _risk(

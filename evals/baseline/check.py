@@ -9,30 +9,24 @@ from pathlib import Path
 from evals.baseline.file import Baseline, Repeat
 from evals.baseline.hashes import each_hash, hashed, ids
 from evals.compare import Comparison, compare
-from evals.errors import UsageError
 from evals.parity import ParityGate
 from evals.records import Record
 from evals.saved import SavedRun
 
 
 def check(baseline: Baseline, file: Path, runs: Sequence[SavedRun], gate: ParityGate) -> Comparison:
-    """`runs` as the candidate against the baseline, which was read from `file`.
+    """`runs` as the candidate against all runs of the baseline, which was read from `file`.
 
-    Raises as `evals.compare.compare` does. Of flips, what the baseline answered is not known.
+    Raises as `evals.compare.compare` does. Of flips, the baseline's texts are not known.
     """
-    if len(runs) > 1 or len(baseline.runs) > 1:
-        raise UsageError("repeats cannot be checked yet")
-    seen = compare(runs_of(baseline, file)[0], hashed_run(runs[0]), gate)
-    said = runs[0].answered
-    flips = [
-        replace(
-            flip,
-            baseline=replace(flip.baseline, gold=said[flip.id].gold, text=None, value=None),
-            candidate=said[flip.id],
-        )
-        for flip in seen.flips
-    ]
-    return replace(seen, candidate=runs[0], flips=tuple(flips))
+    seen = compare(runs_of(baseline, file), [hashed_run(run) for run in runs], gate)
+    flips = []
+    for flip in seen.flips:
+        said = tuple(run.answered[flip.id] for run in runs)
+        kept = [replace(one, gold=said[0].gold, text=None, value=None) for one in flip.answers[0]]
+        flips.append(replace(flip, answers=(tuple(kept), said)))
+    candidate = replace(seen.candidate, runs=tuple(runs))
+    return replace(seen, candidate=candidate, flips=tuple(flips))
 
 
 def hashed_run(run: SavedRun) -> SavedRun:
@@ -41,7 +35,7 @@ def hashed_run(run: SavedRun) -> SavedRun:
 
 
 def runs_of(baseline: Baseline, file: Path) -> list[SavedRun]:
-    """Each repeat as a run with hashed records, whose folder is `file`."""
+    """Each repeat as a run with hashed records, whose folder is `file` and the repeat's number."""
     asked, key = baseline.asked, baseline.key.model_dump()
     model = {"revision": asked.revision}
     configuration = {
@@ -56,7 +50,7 @@ def runs_of(baseline: Baseline, file: Path) -> list[SavedRun]:
     prompts = each_hash(baseline.prompts)
     return [
         SavedRun(
-            folder=file,
+            folder=Path(f"{file} (run {number})") if len(baseline.runs) > 1 else file,
             about={
                 "name": baseline.row,
                 "started": repeat.started,
@@ -72,7 +66,7 @@ def runs_of(baseline: Baseline, file: Path) -> list[SavedRun]:
             partial=False,
             sound=True,
         )
-        for repeat in baseline.runs
+        for number, repeat in enumerate(baseline.runs, 1)
     ]
 
 

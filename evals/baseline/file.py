@@ -49,7 +49,7 @@ class Key(Entry):
         return re.sub(r"[^A-Za-z0-9._]+", "-", str(self)) + ENDING
 
     def differences(self, other: Key) -> list[str]:
-        """`backend fa3 there, triton here`: there is self."""
+        """`backend fa3 there, triton here`, where here is `other`."""
         ours, theirs = self.model_dump(), other.model_dump()
         return [
             f"{part.replace('_', ' ')} {ours[part]} there, {theirs[part]} here"

@@ -42,6 +42,20 @@ def key_of(run: SavedRun) -> Key:
     )
 
 
+def key_of_all(runs: Sequence[SavedRun]) -> Key:
+    """The key of repeats. Raises NotComparable where they are not of one key and one build."""
+    first = runs[0]
+    for run in runs[1:]:
+        found = key_of(first).differences(key_of(run))
+        if identity(first.about) != identity(run.about):
+            found.append("what the servers say of their build and options")
+        if found:
+            raise NotComparable(
+                f"{first.folder} and {run.folder} are no repeats: they differ in {'; '.join(found)}"
+            )
+    return key_of(first)
+
+
 def baseline_of(runs: Sequence[SavedRun], note: str | None = None) -> Baseline:
     """What is kept of one run, or of several of the same row, in the order of their start.
 
@@ -50,22 +64,17 @@ def baseline_of(runs: Sequence[SavedRun], note: str | None = None) -> Baseline:
         NotComparable: the runs are not of the same thing, key and build included.
     """
     runs = sorted(runs, key=lambda run: run.started)
-    first = runs[0]
     for run in runs:
         _refuse_unaccepted(run)
+    key_of_all(runs)
     for run in runs[1:]:
-        refuse_different(first, run)
-        found = key_of(first).differences(key_of(run))
-        if identity(first.about) != identity(run.about):
-            found.append("what the servers say of their build and options")
-        if found:
-            raise NotComparable(f"{first.folder} and {run.folder} differ: {'; '.join(found)}")
+        refuse_different(runs[0], run)
     if len({run.folder.resolve() for run in runs}) < len(runs):
         raise UsageError("a run is given twice: a repeat is a run of its own")
     try:
         return _baseline(runs, note)
     except ValidationError as error:
-        told = f"{first.folder / 'run.json'} cannot make a baseline: {first_mistake(error)}"
+        told = f"{runs[0].folder / 'run.json'} cannot make a baseline: {first_mistake(error)}"
         raise UsageError(told) from None
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from evals.baseline.check import check
-from evals.baseline.save import baseline_of, key_of
+from evals.baseline.save import baseline_of, key_of_all
 from evals.baseline.store import baseline_for, baselines_in, load_baseline, write_baseline
 from evals.commands import EXIT_NO_VERDICT, EXIT_WORSE
 from evals.commands.arguments import Subparsers, add_gate, add_json
@@ -64,7 +64,7 @@ def list_(told: argparse.Namespace) -> tuple[str, int]:
 def check_run(told: argparse.Namespace) -> tuple[str, int]:
     """The comparison with the baseline, and the exit code of `compare`."""
     runs = [load_run(folder) for folder in told.folders]
-    key = key_of(runs[0])
+    key = key_of_all(runs)
     if told.baseline is None:
         file, baseline = baseline_for(key, told.dir)
     else:

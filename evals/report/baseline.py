@@ -11,7 +11,7 @@ from evals.compare import Comparison
 from evals.report.pair import LISTED, comparison_text
 from evals.report.text import aligned
 from evals.saved import SavedRun
-from evals.statistics import wilson_interval
+from evals.statistics import clustered_interval
 from evals.task import identity
 
 HEADER = ("key", "accuracy", "95% interval", "invalid", "runs", "saved", "commit", "version")
@@ -36,7 +36,7 @@ def check_text(seen: Comparison, baseline: Baseline, key: Key, listed: int | Non
     """The comparison; before it a warning of another key, and what else differs."""
     parts = baseline.key.differences(key)
     told = [f"warning: the baseline is of another key: {'; '.join(parts)}"] if parts else []
-    other = other_circumstances(seen.baseline, seen.candidate)
+    other = other_circumstances(seen.baseline.runs[0], seen.candidate.runs[0])
     told += [f"also different: {'; '.join(other)}"] if other else []
     return "\n".join([*told, comparison_text(seen, listed)])
 
@@ -73,13 +73,15 @@ def version_text(server: Any) -> str:
 
 
 def _cells(baseline: Baseline) -> tuple[str, ...]:
-    """The interval is over the questions: repeats of the same ones do not narrow it."""
     asked, runs = baseline.asked.asked, baseline.runs
-    share = sum(run.counts["right"] for run in runs) / len(runs)
-    low, high = wilson_interval(round(share), asked)
+    right = [
+        sum(each in "rR" for each in told)
+        for told in zip(*(run.letters for run in runs), strict=True)
+    ]
+    low, high = clustered_interval(right, [len(runs)] * asked)
     return (
         str(baseline.key),
-        f"{share / asked:.4f}",
+        f"{sum(right) / asked / len(runs):.4f}",
         f"{low:.4f} to {high:.4f}",
         str(sum(run.counts["invalid"] for run in runs)),
         str(len(runs)),

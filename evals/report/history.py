@@ -51,11 +51,9 @@ def trend_text(points: Sequence[Point]) -> str:
     )
     if seen.p > SIGNIFICANT:
         return f"{line}: no drift is shown"
-    whole = [point for point in points if point.whole]
-    return (
-        f"{line}: a drift, or chance; next: "
-        f"python -m evals compare {whole[0].where} {whole[-1].where}"
-    )
+    line += ": a drift, or chance"
+    runs = [str(point.where) for point in points if point.whole and not point.is_baseline]
+    return f"{line}; next: python -m evals compare {runs[0]} {runs[-1]}" if runs[1:] else line
 
 
 def history_values(rows: Mapping[str, Sequence[Point]], damaged: Sequence[str]) -> dict[str, Any]:

@@ -62,10 +62,48 @@ def test_a_check_says_what_comparing_the_runs_says(run: Save, tmp_path: Path, sa
     direct = compare(load_run(tmp_path / "accepted"), later)
     assert seen.verdict == direct.verdict
     assert seen.outcome is Parity.WORSE
-    assert (seen.counts, seen.changed, seen.asked) == (direct.counts, direct.changed, direct.asked)
+    for name in ("changed", "asked", "compared"):
+        assert getattr(seen, name) == getattr(direct, name)
+    assert (seen.baseline.counts, seen.candidate) == (direct.baseline.counts, direct.candidate)
     assert [(f.id, f.lost, f.candidate) for f in seen.flips] == [
         (f.id, f.lost, f.candidate) for f in direct.flips
     ]
+
+
+def test_repeats_are_checked_as_they_are_compared(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    def wrong(place: int, questions: int) -> list[str]:
+        return [RIGHT] * place + [WRONG] * questions + [RIGHT] * (ROWS - place - questions)
+
+    ours = [run(f"ours-{place}", wrong(place, 3)) for place in range(3)]
+    theirs = [run(f"theirs-{place}", wrong(place, 12)) for place in range(2)]
+    code, out, _ = said(capsys, "save", *ours, f"--dir={store}")
+    assert code == 0
+    assert "  3  " in out
+    (file,) = store.iterdir()
+    candidates = [load_run(folder) for folder in theirs]
+    seen = check(load_baseline(file), file, candidates, ParityGate())
+    direct = compare([load_run(folder) for folder in ours], candidates)
+    assert seen.verdict == direct.verdict
+    assert [(f.id, f.right) for f in seen.flips] == [(f.id, f.right) for f in direct.flips]
+    for side in ("baseline", "candidate"):
+        for name in ("counts", "interval", "right", "texts"):
+            assert getattr(getattr(seen, side), name) == getattr(getattr(direct, side), name)
+    code, out, _ = said(capsys, "check", *theirs, f"--dir={store}")
+    assert code == 10
+    assert "baseline: 3 runs, 591 of 600 right" in out
+    assert f"{file} (run 3), llama_cpp, fa_on, cpu" in out
+    assert "lost, 3 of 3 right → 0 of 2" in out
+
+
+def test_runs_of_two_keys_are_no_repeats(
+    capsys: pytest.CaptureFixture[str], run: Save, saved: Path
+) -> None:
+    folders = run("a"), run("b", row=row_of("fa_off"))
+    code, out, err = said(capsys, "check", *folders, f"--baseline={saved}")
+    assert (code, out) == (11, "")
+    assert "are no repeats: they differ in backend fa_on there, fa_off here" in err
 
 
 def test_flips_show_the_candidates_text_and_say_that_the_other_is_not_kept(

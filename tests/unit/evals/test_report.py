@@ -16,6 +16,7 @@ from evals.report.page import write_page
 from evals.report.text import HEADER, cells, message, verdict_table
 from evals.run import Evaluation
 from evals.scoring import count
+from evals.statistics import wilson_interval
 from evals.summary import Summary, summarize, summary_from, write_summary
 from evals.verdict import Counts, Gate, Outcome
 
@@ -168,6 +169,32 @@ def test_runs_are_pooled_and_each_is_shown() -> None:
     assert "2 runs pooled" in text
     assert "records: runs/5, runs/9" in text
     assert summarize(halves[:1], Gate(0.93, runs=2)).outcome is Outcome.NO_VERDICT
+
+
+def test_asking_the_same_again_does_not_make_the_accuracy_surer() -> None:
+    alone = [evaluation([record(n, right=n >= 9) for n in range(100)])]
+    assert alone[0].counts.right == 91
+    once = summarize(alone, None).interval
+    assert once == pytest.approx(wilson_interval(91, 100))
+    assert summarize(alone * 3, None).interval == pytest.approx(once)
+
+
+def test_runs_that_differ_make_the_accuracy_surer() -> None:
+    halves = [
+        evaluation([record(n, right=not first <= n < first + 9) for n in range(100)])
+        for first in (0, 9)
+    ]
+    once, twice = (summarize(some, None).interval for some in (halves[:1], halves))
+    assert once is not None
+    assert twice is not None
+    assert once[0] < twice[0] < wilson_interval(182, 200)[0] + 1e-9
+    # Questions that only one of the runs answered count too.
+    short = evaluation([record(n, right=False) for n in range(10)])
+    whole = evaluation([record(n) for n in range(100)])
+    seen = summarize([whole, short], None)
+    assert seen.accuracy == pytest.approx(100 / 110)
+    assert seen.interval is not None
+    assert seen.interval[0] < seen.accuracy < seen.interval[1]
 
 
 def test_pooled_runs_are_not_said_to_be_resumable() -> None:
