@@ -1,54 +1,18 @@
-"""The runs of a row over time, read from what lies on disk, as cheaply as is honest."""
+"""The runs of each row over time, from what lies on disk, and whether their accuracy drifts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from evals.baseline.check import runs_of
 from evals.baseline.file import ENDING
-from evals.baseline.store import load_baseline
 from evals.compare import differences
 from evals.errors import UsageError
-from evals.records import read_run
-from evals.saved import SavedRun, check_configuration, load_run, read_verdict
-from evals.scoring import count, tokens_per_second
-from evals.task import identity
-from evals.verdict import Counts, Outcome
+from evals.points import Point, baseline_points, read_point
 
 LEAST_FOR_TREND = 6  # whole runs
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One run of a row; `notes` say what else is to be known of it.
-
-    `whole`: every question was answered, and the same was asked as by the row's latest whole run.
-    `gate` is the accuracy that its row must reach, where one is known.
-    """
-
-    where: Path
-    row: str
-    time: datetime
-    about: Mapping[str, Any]
-    counts: Counts
-    seconds: float
-    tokens_per_second: float | None
-    gate: float | None
-    notes: tuple[str, ...]
-    whole: bool
-
-    @property
-    def is_baseline(self) -> bool:
-        """Read from a baseline: there is no run folder."""
-        return ENDING in self.where.name
-
-    @property
-    def server(self) -> dict[str, Any] | None:
-        return identity(self.about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,43 +32,28 @@ def read_history(places: Sequence[Path]) -> tuple[dict[str, list[Point]], list[s
     """The points of each row in the order of their start, and one line for each damaged run.
 
     `places` are files of baselines, run folders, or folders that hold either at any depth. A run
-    that is a baseline too is one point. Raises UsageError where a place is none, or all are empty.
+    that is a baseline too, or lies there twice, is one point, whose notes say so. Raises UsageError
+    where a place is none, or all are empty.
     """
     found: dict[tuple[str, datetime], Point] = {}
     damaged = []
     for place in _places(places):
         try:
-            points = _baseline_points(place) if place.is_file() else [read_point(place)]
+            points = baseline_points(place) if place.is_file() else [read_point(place)]
         except UsageError as error:
             damaged.append(str(error))
             continue
         for point in points:
-            same = found.get((point.row, point.time), point)
-            notes = tuple(dict.fromkeys((*same.notes, *point.notes)))
-            found[point.row, point.time] = replace(same, notes=notes)
+            same = found.setdefault((point.row, point.time), point)
+            if same is not point:
+                more = point.notes if point.is_baseline else (f"also lies in {point.where}",)
+                found[point.row, point.time] = replace(same, notes=(*same.notes, *more))
     if not found and not damaged:
         raise UsageError(f"no run and no baseline under {', '.join(map(str, places))}")
     rows: dict[str, list[Point]] = {}
     for point in sorted(found.values(), key=lambda point: (point.row, point.time)):
         rows.setdefault(point.row, []).append(point)
     return {row: _of_one_thing(points) for row, points in rows.items()}, damaged
-
-
-def read_point(folder: Path) -> Point:
-    """One run. Its records are read only where its verdict does not tell what they come to.
-
-    Raises UsageError for a damaged run.
-    """
-    about, verdict = read_run(folder), read_verdict(folder)
-    check_configuration(about, folder)
-    runs = verdict.get("runs")
-    alone = isinstance(runs, list) and len(runs) == 1  # not pooled with others
-    point = _point_of_verdict(folder, about, verdict) if alone else None
-    if point is None or _lines(folder / "answers.jsonl") != _counted(point.counts):
-        run = load_run(folder, damaged=True)
-        notes = run.labels or ("no verdict of its own",)
-        point = _point_of_run(run, notes, whole=not run.labels)
-    return point
 
 
 def trend(points: Sequence[Point]) -> Trend | None:
@@ -123,7 +72,7 @@ def trend(points: Sequence[Point]) -> Trend | None:
 
 
 def _places(given: Sequence[Path]) -> Iterable[Path]:
-    """Run folders and files of baselines, each once."""
+    """Run folders, then files of baselines, each once."""
     seen: dict[Path, Path] = {}
     for place in given:
         if place.is_file():
@@ -135,62 +84,7 @@ def _places(given: Sequence[Path]) -> Iterable[Path]:
             raise UsageError(f"{place} is neither a folder of runs nor the file of a baseline")
         for each in found:
             seen.setdefault(each.resolve(), each)
-    return sorted(seen.values())
-
-
-def _baseline_points(file: Path) -> list[Point]:
-    baseline = load_baseline(file)
-    note = f"baseline{f': {baseline.note}' if baseline.note else ''}"
-    return [
-        replace(_point_of_run(run, [note], whole=True), tokens_per_second=repeat.tokens_per_second)
-        for run, repeat in zip(runs_of(baseline, file), baseline.runs, strict=True)
-    ]
-
-
-def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[str, Any]) -> Point:
-    """The run as its verdict tells of it. Raises UsageError for a damaged one."""
-    try:
-        counts = Counts(**{name: int(number) for name, number in verdict["counts"].items()})
-        outcome, stopped = Outcome(verdict["outcome"]), verdict["stopped"]
-        gate, reasons = verdict["gate"], verdict["reasons"]
-        seconds, tokens = float(verdict["seconds"]), verdict["tokens_per_second"]
-        tokens = None if tokens is None else float(tokens)
-        asked, required = int(verdict["questions"]), gate and float(gate["accuracy"])
-        reasons = "; ".join(reasons)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise UsageError(f"{folder / 'verdict.json'} is damaged") from None
-    notes = [f"stopped early: {stopped}"] if stopped else []
-    notes += [f"no verdict: {reasons}"] if outcome is Outcome.NO_VERDICT else []
-    notes += ["failed its gate"] if outcome is Outcome.FAIL else []
-    return Point(
-        where=folder,
-        row=about["configuration"]["name"],
-        time=_time(about, folder),
-        about=about,
-        counts=counts,
-        seconds=seconds,
-        tokens_per_second=tokens,
-        gate=required,
-        notes=tuple(notes),
-        whole=outcome is not Outcome.NO_VERDICT and counts.answered == asked,
-    )
-
-
-def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
-    row = run.configuration.get("row")
-    gate = row.get("gate") if isinstance(row, dict) else None
-    return Point(
-        where=run.folder,
-        row=run.configuration["name"],
-        time=_time(run.about, run.folder),
-        about=run.about,
-        counts=sum(map(count, run.records), Counts()),
-        seconds=run.seconds,
-        tokens_per_second=tokens_per_second(run.records, run.seconds),
-        gate=gate.get("accuracy") if isinstance(gate, dict) else None,
-        notes=tuple(notes),
-        whole=whole,
-    )
+    return sorted(seen.values(), key=lambda place: (place.is_file(), place))
 
 
 def _of_one_thing(points: list[Point]) -> list[Point]:
@@ -207,25 +101,3 @@ def _of_one_thing(points: list[Point]) -> list[Point]:
             point = replace(point, whole=False, notes=notes)
         marked.append(point)
     return marked
-
-
-def _time(about: Mapping[str, Any], folder: Path) -> datetime:
-    attempts = about["attempts"] or [{}]
-    started = about.get("started") or attempts[0].get("started")
-    try:
-        time = datetime.fromisoformat(str(started))
-    except ValueError:
-        raise UsageError(f"{folder / 'run.json'} does not tell when it started") from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-
-
-def _lines(file: Path) -> int:
-    """How many records it should hold: lines that end, found without reading any."""
-    try:
-        return file.read_bytes().count(b"\n")
-    except OSError:
-        return -1  # the reader of records tells
-
-
-def _counted(counts: Counts) -> int:
-    return counts.answered + counts.failed

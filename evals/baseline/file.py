@@ -70,7 +70,7 @@ class Asked(Entry):
 
 
 class Repeat(Entry):
-    """One run. `server` is what it said of its build and how it ran (`evals.task.identity`).
+    """One run. `server` is what it said of its build and how it ran (`evals.identity`).
 
     `outcomes`: a letter a question: right, wrong or invalid, a capital where the token limit cut
     the answer. `sglang_otherwise`: the questions that SGLang's rule judges otherwise. `texts`: a

@@ -20,10 +20,10 @@ from evals.baseline.hashes import hashed, ids, lines
 from evals.baseline.store import first_mistake
 from evals.compare import refuse_different
 from evals.errors import NotComparable, UsageError
+from evals.identity import identity
 from evals.records import Record, now
 from evals.saved import SavedRun
 from evals.scoring import count, tokens_per_second
-from evals.task import identity
 from evals.verdict import Counts
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from evals.baseline.file import Baseline, Key
 from evals.compare import Comparison
+from evals.identity import identity
 from evals.report.pair import LISTED, comparison_text
-from evals.report.text import aligned
+from evals.report.table import aligned
 from evals.saved import SavedRun
 from evals.statistics import clustered_interval
-from evals.task import identity
 
 HEADER = ("key", "accuracy", "95% interval", "invalid", "runs", "saved", "commit", "version")
 
@@ -43,11 +43,9 @@ def check_text(seen: Comparison, baseline: Baseline, key: Key, listed: int | Non
 
 def other_circumstances(there: SavedRun, here: SavedRun) -> list[str]:
     """What of build, versions, machine and commit differs: nothing that forbids a comparison."""
+    names = ("versions", "machine")
     pages = [
-        {
-            "build": identity(run.about),
-            **{name: run.about.get(name) for name in ("versions", "machine", "commit")},
-        }
+        {"build": identity(run.about), **{name: run.about.get(name) for name in names}}
         for run in (there, here)
     ]
     found = []
@@ -56,7 +54,8 @@ def other_circumstances(there: SavedRun, here: SavedRun) -> list[str]:
         keys = [key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key)]
         each = [f"{key} {ours.get(key, '-')} there, {theirs.get(key, '-')} here" for key in keys]
         found += [f"{name} ({', '.join(each)})"] if each else []
-    return found
+    was, now = (commit_text(run.about.get("commit")) for run in (there, here))
+    return [*found, f"commit {was} there, {now} here"] if was != now else found
 
 
 def commit_text(commit: Any) -> str:

@@ -7,10 +7,11 @@ from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
-from evals.history import LEAST_FOR_TREND, Point, trend
+from evals.history import LEAST_FOR_TREND, trend
+from evals.points import Point
 from evals.records import FORMAT
 from evals.report.baseline import commit_text, version_text
-from evals.report.text import aligned
+from evals.report.table import aligned
 from evals.statistics import wilson_interval
 
 HEADER = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.errors import RecordsNotWritten, UsageError
-from evals.history import Point
+from evals.points import Point
 from evals.report.history import interval
 
 if TYPE_CHECKING:

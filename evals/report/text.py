@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
+from evals.report.table import aligned
 from evals.summary import Summary
 
 LISTED = 10  # failed questions that a message names
@@ -17,18 +18,6 @@ HEADER = (
 def verdict_table(summaries: Sequence[Summary]) -> str:
     """One line a row, columns aligned."""
     return aligned([HEADER, *(cells(summary) for summary in summaries)], left=(0, 1))
-
-
-def aligned(lines: Sequence[Sequence[str]], left: Container[int]) -> str:
-    """Lines of cells as columns: those in `left` to the left, others to the right."""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column in left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
 
 
 def cells(summary: Summary) -> tuple[str, ...]:

@@ -148,9 +148,10 @@ def test_another_machine_build_or_commit_is_told_and_no_warning(
         return {"server": server, "machine": {"cores": cores}, "commit": {"sha": sha}}
 
     said(capsys, "save", run("accepted", **about("1.2", 2, "aaa")), f"--dir={store}")
-    _, out, _ = said(capsys, "check", run("later", **about("1.3", 4, "aaa")), f"--dir={store}")
+    _, out, _ = said(capsys, "check", run("later", **about("1.3", 4, "bbb")), f"--dir={store}")
     assert out.splitlines()[0] == (
-        "also different: build (version 1.2 there, 1.3 here); machine (cores 2 there, 4 here)"
+        "also different: build (version 1.2 there, 1.3 here); machine (cores 2 there, 4 here); "
+        "commit aaa there, bbb here"
     )
     assert "another key" not in out
 

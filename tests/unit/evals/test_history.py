@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from evals.__main__ import main
 from evals.baseline.save import baseline_of
 from evals.baseline.store import write_baseline
-from evals.history import Point, read_history, trend
+from evals.history import read_history, trend
+from evals.points import Point
 from evals.report.history import rows_text, trend_text
 from evals.saved import load_run
 from evals.task import Task
@@ -200,6 +202,14 @@ def test_baselines_take_part_and_a_run_that_is_one_is_one_point(
         (197, ("baseline: good",)),
         (196, ()),
     ]
+
+
+def test_a_copy_of_a_run_is_no_second_point(keep: Kept, runs: Path, tmp_path: Path) -> None:
+    folder = keep(1, fates(3))
+    copy = shutil.copytree(folder, tmp_path / "store" / "row")
+    (point,) = read_history([tmp_path])[0]["row"]
+    assert point.where == folder
+    assert point.notes == (f"also lies in {copy}",)
 
 
 def test_several_rows_are_listed_with_the_latest_whole_runs_figures(
