@@ -75,6 +75,7 @@ def evaluate(
                 refuse_other(earlier, ours, folder)
                 kept = _kept(folder, prompts)
                 (folder / "verdict.json").unlink(missing_ok=True)  # of what is no longer so
+                about.pop("void", None)
             about |= {"configuration": ours, "partial": task.partial, **settings.about}
             about |= {"versions": versions(), "machine": machine(), "commit": commit(Path.cwd())}
             return _Run(name, task.partial, prompts, kept, folder, about, settings).go(endpoint)

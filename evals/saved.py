@@ -93,7 +93,9 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
         *_end(last),
         *_unanswered(records, asked),
     ]
-    sound = verdict.get("outcome") != Outcome.NO_VERDICT
+    void = about.get("void") or []
+    labels += [f"not what was asked for: {line}" for line in void]
+    sound = verdict.get("outcome") != Outcome.NO_VERDICT and not void
     if not sound and not labels:
         labels = [f"its own verdict is none: {'; '.join(verdict.get('reasons', ()))}"]
     return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)

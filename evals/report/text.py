@@ -17,7 +17,7 @@ HEADER = (
 
 def verdict_table(summaries: Sequence[Summary]) -> str:
     """One line a row, columns aligned."""
-    return aligned([HEADER, *(cells(summary) for summary in summaries)], left=(0, 1))
+    return aligned([HEADER, *(cells(summary) for summary in summaries)])
 
 
 def cells(summary: Summary) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def message(summary: Summary) -> str:
 
 def _plain(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_plain(inner) or '(empty)'}" for key, inner in value.items())
     return str(value)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fixtures.gates import GateChecker
-from fixtures.measuring import Evaluate
+from fixtures.pytest_fixtures import Evaluate
 from fixtures.servers import Server
 
 
