@@ -1,7 +1,7 @@
-"""`python -m evals`: runs that lie on disk compared, rescored and read. No server is asked.
+"""`python -m evals`: runs that lie on disk compared, kept, rescored and read. No server is asked.
 
-Exit codes: 0 done, for compare also "no worse" and "cannot tell"; 10 the candidate is worse; 11 the
-runs cannot be compared, or the measurement is not complete; 2 wrong usage, or a damaged run.
+Exit codes: 0 done, of a comparison also "no worse" and "cannot tell"; 10 the candidate is worse; 11
+the runs cannot be compared, or the measurement is not complete; 2 wrong usage, or a damaged file.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from evals.commands import EXIT_NO_VERDICT, EXIT_USAGE, compare, rescore, show
+from evals.commands import EXIT_NO_VERDICT, EXIT_USAGE, baseline, compare, history, rescore, show
 from evals.errors import EvalsError, UsageError
 
-COMMANDS = {"compare": compare, "rescore": rescore, "show": show}
+COMMANDS = {
+    "compare": compare,
+    "baseline": baseline,
+    "history": history,
+    "rescore": rescore,
+    "show": show,
+}
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -98,7 +98,17 @@ def compare(
 
 def refuse_different(baseline: SavedRun, candidate: SavedRun) -> None:
     """Raises NotComparable for runs that are not of the same thing."""
-    first, second = baseline.configuration, candidate.configuration
+    found = differences(baseline.configuration, candidate.configuration)
+    found = found or _prompts(baseline, candidate)
+    if found:
+        raise NotComparable(
+            f"{baseline.folder} and {candidate.folder} cannot be compared: they differ in "
+            + "; ".join(found)
+        )
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """What of two configurations, one line each, makes their answers those to different things."""
     found = [
         f"{key} ({_shown(first[key], second[key])} and {_shown(second[key], first[key])})"
         for key in MUST_AGREE
@@ -109,13 +119,7 @@ def refuse_different(baseline: SavedRun, candidate: SavedRun) -> None:
         found.append(f"revision of the model ({revisions[0]} and {revisions[1]})")
     if first["questions"]["sha256"] != second["questions"]["sha256"]:
         found.append(f"questions ({_set(first)} and {_set(second)})")
-    if not found:
-        found = _prompts(baseline, candidate)
-    if found:
-        raise NotComparable(
-            f"{baseline.folder} and {candidate.folder} cannot be compared: they differ in "
-            + "; ".join(found)
-        )
+    return found
 
 
 def _prompts(baseline: SavedRun, candidate: SavedRun) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from evals.records import FORMAT, Record, write_json
 from evals.run import Evaluation
+from evals.scoring import tokens_per_second
 from evals.statistics import chance_to_fail, clustered_interval, count_needed
 from evals.verdict import Counts, Gate, Outcome, judge
 
@@ -89,7 +90,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         accuracy_sglang=counts.right_sglang / answered if answered else None,
         retried=sum(record.tries > 1 for record in records if record.error is None),
         seconds=round(seconds, 3),
-        tokens_per_second=_tokens_per_second(records, seconds),
+        tokens_per_second=tokens_per_second(records, seconds),
         latency=_latency(records),
         failed={record.id: record.error for record in records if record.error is not None},
         missing=questions - answered - counts.failed,
@@ -147,11 +148,6 @@ def _risk(
         return None
     near = interval[0] <= gate.accuracy <= interval[1]
     return chance_to_fail(accuracy, questions, needed) if near else None
-
-
-def _tokens_per_second(records: Sequence[Record], seconds: float) -> float | None:
-    tokens = [r.completion_tokens for r in records if r.completion_tokens is not None]
-    return round(sum(tokens) / seconds, 1) if tokens and seconds else None
 
 
 def _latency(records: Sequence[Record]) -> dict[str, float]:

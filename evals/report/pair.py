@@ -215,6 +215,8 @@ def _number(value: float) -> str:
 
 
 def _answer(record: Record) -> str:
+    if record.text is None:  # of a baseline
+        return f"{'right' if record.right else 'not right'}; its text is not kept"
     text = " / ".join(line for line in (record.text or "").splitlines() if line.strip())
     short = text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
     return f"{'invalid' if record.value is None else record.value}: {short.strip()}"
