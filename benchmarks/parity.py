@@ -2,6 +2,7 @@
 
 Pairs of runs are drawn: each question is right for both, for one or for none, with the same chances
 for all. Beside the parity gate stands what the absolute gate alone says of the same candidates.
+Then runs with repeats, whose discordance is noise between repeats or lasts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import cache
 import numpy as np
 
 from evals.paired import Cells, chance_to_find, holm, least_lead, mcnemar, paired_interval
-from evals.parity import ParityGate
+from evals.parity import Parity, ParityGate, parity_of
+from evals.repeats import Evidence, evidence_of
 from evals.statistics import count_needed
 
 QUESTIONS = 1319
@@ -25,6 +27,7 @@ ROWS = 8
 DISCORDANT = (0.01, 0.03, 0.05, 0.10)
 DROPS = (0.0, 0.0075, 0.0095, 0.015, 0.02)
 GATE = ParityGate()
+REPEATS = (1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,51 @@ def several_rows(
     return alarms / sessions, found / sessions
 
 
+def draw_repeats(
+    rng: np.random.Generator, runs: int, discordant: float, noise: float, drop: float = 0.0
+) -> Evidence:
+    """So many runs of either side over 1319 questions.
+
+    A run of one side and a run of the other differ in a share `discordant`; of it, a share `noise`
+    is of questions that each run has right by chance anew, the baseline half the time, and the rest
+    of questions that one side has right in every run and the other in none. The drop lies in the
+    rest, or where there is none in the candidate's chances. All else is right: it plays no part.
+    """
+    unsure, lasting = 2 * noise * discordant, (1 - noise) * discordant
+    lost, gained = (lasting + drop) / 2, (lasting - drop) / 2
+    luck = 0.5
+    if noise == 1:
+        lost, gained, luck = 0.0, 0.0, 0.5 - drop / unsure
+    kinds = rng.choice(4, size=QUESTIONS, p=[1 - lasting - unsure, lost, gained, unsure])
+    ours = rng.binomial(runs, np.array([1, 1, 0, 0.5])[kinds])
+    theirs = rng.binomial(runs, np.array([1, 0, 1, luck])[kinds])
+    return evidence_of(ours.tolist(), theirs.tolist(), (runs, runs))
+
+
+def repeats_table(rng: np.random.Generator, pairs: int) -> list[str]:
+    """How often each verdict is given with one run of either side and with several."""
+    columns = [f"{parity}, {runs} run{'s'[: runs - 1]}" for parity in Parity for runs in REPEATS]
+    lines = [
+        f"| discordant | of it noise | true drop | {' | '.join(columns)} |",
+        "| --- " * (3 + len(columns)) + "|",
+    ]
+    for discordant in DISCORDANT[1:]:
+        for noise in (1.0, 0.5):
+            for drop in (0.0, 0.015):
+                shares = []
+                for runs in REPEATS:
+                    drawn = [draw_repeats(rng, runs, discordant, noise, drop) for _ in range(pairs)]
+                    seen = [parity_of(one, GATE, one.p) for one in drawn]
+                    shares.append([seen.count(parity) / pairs for parity in Parity])
+                told = [
+                    f"{share:.1%}" for of_parity in zip(*shares, strict=True) for share in of_parity
+                ]
+                lines.append(
+                    f"| {discordant:.0%} | {noise:.0%} | {100 * drop:.2f} | {' | '.join(told)} |"
+                )
+    return lines
+
+
 def table(pairs: int, seed: int) -> str:
     """All scenarios as Markdown."""
     rng = np.random.default_rng(seed)
@@ -124,6 +172,7 @@ def table(pairs: int, seed: int) -> str:
         found = several_rows(rng, pairs, discordant, 0.015)[1] if possible else None
         told = "-" if found is None else f"{found:.1%}"
         lines.append(f"| {discordant:.0%} | {alarms:.1%} | {told} |")
+    lines += ["", *repeats_table(rng, pairs)]
     return "\n".join(lines)
 
 

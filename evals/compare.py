@@ -1,49 +1,40 @@
-"""Two runs side by side: refused where they are not of the same thing, else paired and judged."""
+"""Runs side by side: refused where they are not of the same thing, else paired and judged."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
 from typing import Any
 
-from evals.errors import NotComparable
-from evals.paired import Cells
-from evals.parity import PairVerdict, Parity, ParityGate, judge_pair, stands
+from evals.errors import NotComparable, UsageError
+from evals.parity import PairVerdict, Parity, ParityGate, judge, stands
 from evals.records import Record
+from evals.repeats import Evidence, evidence_of
 from evals.saved import SavedRun
-from evals.scoring import count
-from evals.verdict import Counts
+from evals.sides import Answers, Flip, Side, plain_text, side
 
 MUST_AGREE = ("model", "protocol", "shots", "sampling")
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
-    """A question that one answers rightly and the other does not; lost: the candidate does not."""
-
-    id: str
-    lost: bool
-    baseline: Record
-    candidate: Record
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two runs show together, over the `compared` questions that both answered.
+    """What runs of two systems show together, over the `compared` questions that all answered.
 
-    `asked` is how many either was to be asked; counts are over the questions compared. `complete`:
-    all were, in two sound and whole runs. `stands`: worse, whatever the questions that are missing
-    would have brought.
+    `asked` is how many any was to be asked. `changed` is how many texts differ between a run of the
+    baseline and one of the candidate, the mean over all such pairs. `flips` begin with the largest.
+    `complete`: all were compared, in sound and whole runs. `stands`: worse, whatever the answers
+    that are missing would have been.
     """
 
-    baseline: SavedRun
-    candidate: SavedRun
+    baseline: Side
+    candidate: Side
     asked: int
     compared: int
-    counts: tuple[Counts, Counts]
     verdict: PairVerdict
-    changed: int
+    changed: float
     flips: tuple[Flip, ...]
     complete: bool
     stands: bool
@@ -57,70 +48,67 @@ class Comparison:
 
 
 def compare(
-    baseline: SavedRun,
-    candidate: SavedRun,
+    baseline: SavedRun | Sequence[SavedRun],
+    candidate: SavedRun | Sequence[SavedRun],
     gate: ParityGate | None = None,
     corrected: float | None = None,
 ) -> Comparison:
-    """Pairs two runs question by question; `corrected` is this pair's p among several (`holm`).
+    """Pairs one run or several of either side question by question.
+
+    `corrected` is this comparison's p among several (`holm`).
 
     Raises:
-        NotComparable: they differ in questions, protocol, shots, model or sampling, one line that
-            says in what; or no question was answered in both.
+        UsageError: a side has no run, or the same one twice.
+        NotComparable: two runs differ in questions, protocol, shots, model or sampling, one line
+            that says in what; or no question was answered in all.
     """
-    gate = gate or ParityGate()
-    refuse_different(baseline, candidate)
-    ours, theirs = baseline.answered, candidate.answered
-    pairs = [(ours[key], theirs[key]) for key in sorted(ours.keys() & theirs.keys())]
-    if not pairs:
-        raise NotComparable(
-            f"{baseline.folder} and {candidate.folder} have no question that both answered"
-        )
-    asked = max(baseline.asked, candidate.asked)
-    verdict = judge_pair(cells_of(pairs), gate, corrected)
-    worst = _at_worst(ours, theirs, asked, verdict.cells)
-    partial = baseline.partial or candidate.partial or baseline.asked != candidate.asked
-    sound = baseline.sound and candidate.sound
+    before, after = _runs(baseline, "baseline"), _runs(candidate, "candidate")
+    runs, sizes = (*before, *after), (len(before), len(after))
+    for one, other in combinations(runs, 2):
+        refuse_different(one, other)
+    common = sorted(set.intersection(*(set(run.answered) for run in runs)))
+    if not common:
+        folders = " and ".join(str(run.folder) for run in runs)
+        which = "both" if len(runs) == 2 else "all"
+        raise NotComparable(f"{folders} have no question that {which} answered")
+    first, second = _answers(before, common), _answers(after, common)
+    flips = [Flip(key, (first[key], second[key])) for key in common]
+    right = [flip.right for flip in flips]
+    evidence = evidence_of([ours for ours, _ in right], [theirs for _, theirs in right], sizes)
+    verdict = judge(evidence, gate or ParityGate(), corrected)
+    asked = max(run.asked for run in runs)
+    fit = all(run.sound and not run.partial and run.asked == asked for run in runs)
     return Comparison(
-        baseline=baseline,
-        candidate=candidate,
+        baseline=side(before, first),
+        candidate=side(after, second),
         asked=asked,
-        compared=len(pairs),
-        counts=(
-            sum((count(first) for first, _ in pairs), Counts()),
-            sum((count(second) for _, second in pairs), Counts()),
-        ),
+        compared=len(common),
         verdict=verdict,
-        changed=sum(not same_text(first, second) for first, second in pairs),
-        flips=tuple(
-            Flip(first.id, first.right is True, first, second)
-            for first, second in pairs
-            if first.right is not second.right
-        ),
-        complete=len(pairs) == asked and sound and not partial,
-        stands=sound and not partial and stands(verdict, worst),
+        changed=sum(
+            plain_text(one) != plain_text(other)
+            for key in common
+            for one, other in product(first[key], second[key])
+        )
+        / math.prod(sizes),
+        flips=tuple(sorted((f for f in flips if f.drop), key=lambda flip: -abs(flip.drop))),
+        complete=len(common) == asked and fit,
+        stands=fit and stands(verdict, _at_worst(before, after, asked)),
     )
-
-
-def cells_of(pairs: list[tuple[Record, Record]]) -> Cells:
-    """The four cells of pairs of answers, the baseline's first."""
-    seen = [(first.right is True, second.right is True) for first, second in pairs]
-    return Cells(
-        both=seen.count((True, True)),
-        lost=seen.count((True, False)),
-        gained=seen.count((False, True)),
-        neither=seen.count((False, False)),
-    )
-
-
-def same_text(first: Record, second: Record) -> bool:
-    """Trailing blanks aside: engines differ in whether those before a stop text belong to it."""
-    return (first.text or "").rstrip() == (second.text or "").rstrip()
 
 
 def refuse_different(baseline: SavedRun, candidate: SavedRun) -> None:
     """Raises NotComparable for runs that are not of the same thing."""
-    first, second = baseline.configuration, candidate.configuration
+    found = differences(baseline.configuration, candidate.configuration)
+    found = found or _prompts(baseline, candidate)
+    if found:
+        raise NotComparable(
+            f"{baseline.folder} and {candidate.folder} cannot be compared: they differ in "
+            + "; ".join(found)
+        )
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """What of two configurations, one line each, makes their answers those to different things."""
     found = [
         f"{key} ({_shown(first[key], second[key])} and {_shown(second[key], first[key])})"
         for key in MUST_AGREE
@@ -131,13 +119,7 @@ def refuse_different(baseline: SavedRun, candidate: SavedRun) -> None:
         found.append(f"revision of the model ({revisions[0]} and {revisions[1]})")
     if first["questions"]["sha256"] != second["questions"]["sha256"]:
         found.append(f"questions ({_set(first)} and {_set(second)})")
-    if not found:
-        found = _prompts(baseline, candidate)
-    if found:
-        raise NotComparable(
-            f"{baseline.folder} and {candidate.folder} cannot be compared: they differ in "
-            + "; ".join(found)
-        )
+    return found
 
 
 def _prompts(baseline: SavedRun, candidate: SavedRun) -> list[str]:
@@ -169,11 +151,29 @@ def _set(configuration: Mapping[str, Any]) -> str:
     return f"{questions.get('set')}, test {str(questions['sha256'].get('test'))[:12]}…"
 
 
-def _at_worst(
-    ours: Mapping[str, Record], theirs: Mapping[str, Record], asked: int, cells: Cells
-) -> Cells:
-    """The cells if every question that is missing and may be a gain were one."""
-    no_gain = sum(ours[key].right is True for key in ours.keys() - theirs.keys())
-    no_gain += sum(theirs[key].right is not True for key in theirs.keys() - ours.keys())
-    gains = asked - cells.questions - no_gain
-    return replace(cells, gained=cells.gained + gains, both=cells.both + no_gain)
+def _runs(given: SavedRun | Sequence[SavedRun], role: str) -> tuple[SavedRun, ...]:
+    runs = (given,) if isinstance(given, SavedRun) else tuple(given)
+    if not runs:
+        raise UsageError(f"the {role} has no run")
+    folders = [run.folder.resolve() for run in runs]
+    for run, folder in zip(runs, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise UsageError(f"{run.folder} is given twice as a run of the {role}")
+    return runs
+
+
+def _answers(runs: Sequence[SavedRun], questions: Sequence[str]) -> dict[str, Answers]:
+    """Each question's answers, one a run."""
+    answered = [run.answered for run in runs]
+    return {key: tuple(records[key] for records in answered) for key in questions}
+
+
+def _at_worst(before: Sequence[SavedRun], after: Sequence[SavedRun], asked: int) -> Evidence:
+    """The evidence if every answer that is missing were wrong of the baseline, else right."""
+    ours, theirs = ([run.answered for run in runs] for runs in (before, after))
+    known = set[str]().union(*ours, *theirs)
+    unknown = max(0, asked - len(known))
+    first = [sum(key in run and run[key].right is True for run in ours) for key in known]
+    second = [sum(key not in run or run[key].right is True for run in theirs) for key in known]
+    sizes = len(before), len(after)
+    return evidence_of(first + [0] * unknown, second + [len(after)] * unknown, sizes)

@@ -23,20 +23,21 @@ BESIDE = 1e-9
 class Cells:
     """Questions by who is right: both, only the baseline (lost), only the candidate (gained), none.
 
-    `lost` and `gained` are the discordant ones, b and c of McNemar's table.
+    `lost` and `gained` are the discordant ones, b and c of McNemar's table. Whole numbers for one
+    run of each; means over pairs of runs need not be.
     """
 
-    both: int
-    lost: int
-    gained: int
-    neither: int
+    both: float
+    lost: float
+    gained: float
+    neither: float
 
     @property
-    def questions(self) -> int:
+    def questions(self) -> float:
         return self.both + self.discordant + self.neither
 
     @property
-    def discordant(self) -> int:
+    def discordant(self) -> float:
         return self.lost + self.gained
 
     @property
@@ -44,9 +45,9 @@ class Cells:
         """The baseline's accuracy less the candidate's. Of no questions: ZeroDivisionError."""
         return (self.lost - self.gained) / self.questions
 
-    def times(self, repeats: int) -> Cells:
-        """`repeats` such pairs of runs pooled."""
-        return Cells(*(repeats * n for n in (self.both, self.lost, self.gained, self.neither)))
+    def times(self, factor: float) -> Cells:
+        """The same shares of `factor` times as many questions."""
+        return Cells(*(factor * n for n in (self.both, self.lost, self.gained, self.neither)))
 
 
 def mcnemar(lost: int, gained: int) -> float:

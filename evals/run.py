@@ -17,12 +17,13 @@ from filelock import FileLock, Timeout
 from evals import client
 from evals.completions import Endpoint, Failure, Reply, Request
 from evals.errors import NoVerdict, RecordsNotWritten, UsageError
+from evals.identity import identity
 from evals.machine import commit, machine, versions
 from evals.progress import Progress
 from evals.prompts import Prompt
 from evals.records import FORMAT, Record, Recorder, now, read_records, read_run, write_json
 from evals.scoring import count, make_record
-from evals.task import Settings, Task, configuration, identity, refuse_other
+from evals.task import Settings, Task, configuration, refuse_other
 from evals.verdict import Counts, enough
 
 
@@ -74,6 +75,7 @@ def evaluate(
                 refuse_other(earlier, ours, folder)
                 kept = _kept(folder, prompts)
                 (folder / "verdict.json").unlink(missing_ok=True)  # of what is no longer so
+                about.pop("void", None)
             about |= {"configuration": ours, "partial": task.partial, **settings.about}
             about |= {"versions": versions(), "machine": machine(), "commit": commit(Path.cwd())}
             return _Run(name, task.partial, prompts, kept, folder, about, settings).go(endpoint)

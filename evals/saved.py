@@ -47,6 +47,17 @@ class SavedRun:
         return int(self.configuration["questions"]["asked"])
 
     @property
+    def started(self) -> str:
+        """When it began, as it recorded it; empty where it did not."""
+        attempts = self.about["attempts"] or [{}]
+        return str(self.about.get("started") or attempts[0].get("started") or "")
+
+    @property
+    def seconds(self) -> float:
+        """What asking took, over all attempts."""
+        return float(sum(attempt.get("seconds", 0.0) for attempt in self.about["attempts"]))
+
+    @property
     def answered(self) -> dict[str, Record]:
         """The records that hold an answer, by question."""
         return {record.id: record for record in self.records if record.error is None}
@@ -59,7 +70,7 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
         UsageError: no run folder, a newer format, a damaged or truncated file, a record twice.
     """
     about = read_run(folder)
-    _check(about, folder)
+    check_configuration(about, folder)
     file = folder / "answers.jsonl"
     torn = damaged and _is_torn(file)
     records = read_records(folder, torn_end=damaged)
@@ -72,7 +83,7 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
             f"{file} holds {answered} answers, run.json tells of {told}: the file was truncated"
         )
     lost = [f"{told - answered} of its {told} answers are lost"] if answered < told else []
-    verdict = _verdict(folder)
+    verdict = read_verdict(folder)
     partial = _partial(about, verdict)
     last = attempts[-1] if attempts else {}
     labels = [
@@ -82,13 +93,16 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
         *_end(last),
         *_unanswered(records, asked),
     ]
-    sound = verdict.get("outcome") != Outcome.NO_VERDICT
+    void = about.get("void") or []
+    labels += [f"not what was asked for: {line}" for line in void]
+    sound = verdict.get("outcome") != Outcome.NO_VERDICT and not void
     if not sound and not labels:
         labels = [f"its own verdict is none: {'; '.join(verdict.get('reasons', ()))}"]
     return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)
 
 
-def _check(about: Mapping[str, Any], folder: Path) -> None:
+def check_configuration(about: Mapping[str, Any], folder: Path) -> None:
+    """Raises UsageError for a run.json that does not tell what was asked."""
     configuration = about["configuration"]
     lacks = [key for key in CONFIGURATION_KEYS if key not in configuration]
     if not lacks:
@@ -120,7 +134,7 @@ def _is_torn(file: Path) -> bool:
     return bool(content) and not content.endswith(b"\n")
 
 
-def _verdict(folder: Path) -> Mapping[str, Any]:
+def read_verdict(folder: Path) -> Mapping[str, Any]:
     """verdict.json's content; empty where there is none to be read."""
     try:
         content = json.loads((folder / "verdict.json").read_text("utf-8"))

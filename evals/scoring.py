@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from evals.answers import extract_answer, sglang_answer
 from evals.completions import Failure, Reply
 from evals.prompts import Prompt
@@ -49,3 +51,9 @@ def count(record: Record) -> Counts:
         right_sglang=int(record.right_sglang is True),
         truncated=int(record.finish_reason == "length"),
     )
+
+
+def tokens_per_second(records: Iterable[Record], seconds: float) -> float | None:
+    """Of all requests together; None where the server counted no tokens."""
+    tokens = [r.completion_tokens for r in records if r.completion_tokens is not None]
+    return round(sum(tokens) / seconds, 1) if tokens and seconds else None

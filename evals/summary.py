@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 
 from evals.records import FORMAT, Record, write_json
 from evals.run import Evaluation
-from evals.statistics import chance_to_fail, count_needed, wilson_interval
+from evals.scoring import tokens_per_second
+from evals.statistics import chance_to_fail, clustered_interval, count_needed
 from evals.verdict import Counts, Gate, Outcome, judge
 
 PERCENTILES = (50, 90, 99)
@@ -21,8 +23,9 @@ PERCENTILES = (50, 90, 99)
 class Summary:
     """One row's verdict over its runs, pooled.
 
-    `questions` is what all runs together were to ask. `interval` is Wilson's 95% one; both it and
-    `accuracy` are over the questions answered, None where none was. `chance_to_fail` is set where
+    `questions` is what all runs together were to ask. `interval` is Wilson's 95% one, of several
+    runs clustered by question; both it and `accuracy` are over the questions answered, None where
+    none was. `chance_to_fail` is set where
     the gate lies within the interval: what a system of this accuracy risks by luck. `retried`
     counts answers that took more than one try; `latency` maps a percentile to seconds. `failed`
     maps the id of each question whose request failed to its error; `stopped` says why an early stop
@@ -71,7 +74,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
     records = [record for evaluation in evaluations for record in evaluation.records]
     seconds = sum(evaluation.seconds for evaluation in evaluations)
     answered = counts.answered
-    interval = wilson_interval(counts.right, answered) if answered else None
+    interval = _interval(records)
     needed = count_needed(gate.accuracy, questions) if gate is not None else None
     return Summary(
         name=first.name,
@@ -87,7 +90,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         accuracy_sglang=counts.right_sglang / answered if answered else None,
         retried=sum(record.tries > 1 for record in records if record.error is None),
         seconds=round(seconds, 3),
-        tokens_per_second=_tokens_per_second(records, seconds),
+        tokens_per_second=tokens_per_second(records, seconds),
         latency=_latency(records),
         failed={record.id: record.error for record in records if record.error is not None},
         missing=questions - answered - counts.failed,
@@ -125,6 +128,15 @@ def summary_from(content: Mapping[str, Any]) -> Summary:
     )
 
 
+def _interval(records: Sequence[Record]) -> tuple[float, float] | None:
+    answered = [record for record in records if record.error is None]
+    answers = Counter(record.id for record in answered)
+    right = Counter(record.id for record in answered if record.right is True)
+    if not answers:
+        return None
+    return clustered_interval([right[question] for question in answers], list(answers.values()))
+
+
 def _risk(
     accuracy: float | None,
     interval: tuple[float, float] | None,
@@ -136,11 +148,6 @@ def _risk(
         return None
     near = interval[0] <= gate.accuracy <= interval[1]
     return chance_to_fail(accuracy, questions, needed) if near else None
-
-
-def _tokens_per_second(records: Sequence[Record], seconds: float) -> float | None:
-    tokens = [r.completion_tokens for r in records if r.completion_tokens is not None]
-    return round(sum(tokens) / seconds, 1) if tokens and seconds else None
 
 
 def _latency(records: Sequence[Record]) -> dict[str, float]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from evals.errors import RecordsNotWritten, UsageError
 from evals.records import now, read_records
+from evals.report import pairs as pairs_report
 from evals.report.text import HEADER, cells, message
 from evals.summary import Summary
 from evals.verdict import Outcome
@@ -21,8 +23,10 @@ STYLES = {
 }
 
 
-def write_page(summaries: Sequence[Summary], file: Path) -> Path:
-    """Writes the page of these rows and returns where it lies.
+def write_page(
+    summaries: Sequence[Summary], pairs: Sequence[Mapping[str, Any]], file: Path
+) -> Path:
+    """Writes the page of these rows and pairs (see `pairs`) and returns where it lies.
 
     Raises:
         UsageError: the extra `report` is not installed.
@@ -56,7 +60,13 @@ def write_page(summaries: Sequence[Summary], file: Path) -> Path:
         for summary in summaries
     ]
     page = environment.get_template("page.html.jinja").render(
-        title=TITLE, written=now(), header=HEADER, rows=rows, figure=Markup(_figure(summaries))
+        title=TITLE,
+        written=now(),
+        header=HEADER,
+        rows=rows,
+        figure=Markup(_figure(summaries)),
+        pair_header=pairs_report.HEADER,
+        pairs=[pairs_report.pair_cells(pair) for pair in pairs],
     )
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A comparison of two runs as plain text, and as values for JSON."""
+"""A comparison as plain text, and as values for JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from evals.compare import Comparison, Flip
+from evals.compare import Comparison
 from evals.paired import POWER
 from evals.parity import MOST_REPEATS, Parity
 from evals.records import FORMAT, Record
 from evals.saved import SavedRun
-from evals.statistics import wilson_interval
-from evals.verdict import Counts
+from evals.sides import Flip, Side
 
 LISTED = 10  # flipped questions that are shown
 LONGEST = 300  # characters of a text that is shown on one line
@@ -24,19 +23,26 @@ def comparison_text(seen: Comparison, listed: int | None = LISTED) -> str:
     low, high = verdict.interval
     lines = [f"{seen.candidate.name} against {seen.baseline.name}: {_headline(seen)}"]
     lines += _notes(seen)
-    for role, run, counts in zip(
-        ("baseline", "candidate"), (seen.baseline, seen.candidate), seen.counts, strict=True
-    ):
-        lines += [f"  {role}: {_accuracy(counts)}", f"    {_where(run)}"]
+    for role, side in _sides(seen):
+        lines += [f"  {role}: {_accuracy(side)}", *_repeats(side)]
+        lines += [f"    {_where(run)}" for run in side.runs]
+    several = _several(seen)
     lines += [
         f"  difference: {100 * (0.0 - cells.drop):+.2f} points, candidate less baseline "
-        f"(95% interval {100 * low:+.2f} to {100 * high:+.2f})",
-        f"  cells: {cells.both} right in both, {cells.lost} lost, {cells.gained} gained, "
-        f"{cells.neither} right in neither; {cells.discordant} discordant "
+        f"(95% interval {100 * low:+.2f} to {100 * high:+.2f}"
+        + (
+            f", clustered by question: {verdict.effective:.0f} effective questions)"
+            if several
+            else ")"
+        ),
+        f"  cells{', mean over pairs of runs' if several else ''}: {_number(cells.both)} right in "
+        f"both, {_number(cells.lost)} lost, {_number(cells.gained)} gained, "
+        f"{_number(cells.neither)} right in neither; {_number(cells.discordant)} discordant "
         f"({cells.discordant / cells.questions:.2%})",
-        f"  McNemar, exact, one-sided: p = {verdict.p:.4g}"
+        f"  {_test(seen)}, one-sided: p = {verdict.p:.4g}"
         + (f", {verdict.corrected:.4g} corrected" if verdict.corrected != verdict.p else ""),
-        f"  texts: {seen.changed} of {seen.compared} changed",
+        f"  texts: {_number(seen.changed)} of {seen.compared} changed"
+        + (", mean over pairs of runs" if several else ""),
         f"  smallest drop found with {POWER:.0%} power: {_smallest(seen)}",
     ]
     flips = seen.flips[:listed]
@@ -50,25 +56,27 @@ def comparison_text(seen: Comparison, listed: int | None = LISTED) -> str:
 
 def comparison_values(seen: Comparison) -> dict[str, Any]:
     """The same for a file, with every flipped question."""
-    verdict = asdict(seen.verdict)
     return {
         "format": FORMAT,
         "outcome": seen.outcome,
         "runs": [
-            {"name": run.name, "folder": str(run.folder), "labels": run.labels}
-            for run in (seen.baseline, seen.candidate)
+            {"name": run.name, "folder": str(run.folder), "labels": run.labels, "role": role}
+            for role, side in _sides(seen)
+            for run in side.runs
         ],
         "asked": seen.asked,
         "compared": seen.compared,
-        "counts": [asdict(counts) for counts in seen.counts],
+        "counts": [asdict(side.pooled) for _, side in _sides(seen)],
+        "repeats_of": {role: _side_values(side) for role, side in _sides(seen)},
         "difference": 0.0 - seen.verdict.cells.drop,
-        **verdict,
+        **asdict(seen.verdict),
         "changed_texts": seen.changed,
         "flips": [
             {
                 "id": flip.id,
                 "lost": flip.lost,
                 "gold": flip.baseline.gold,
+                "right": flip.right,
                 "values": [flip.baseline.value, flip.candidate.value],
                 "texts": [flip.baseline.text, flip.candidate.text],
             }
@@ -77,10 +85,39 @@ def comparison_values(seen: Comparison) -> dict[str, Any]:
     }
 
 
+def _sides(seen: Comparison) -> tuple[tuple[str, Side], tuple[str, Side]]:
+    return ("baseline", seen.baseline), ("candidate", seen.candidate)
+
+
+def _several(seen: Comparison) -> bool:
+    return any(len(side.runs) > 1 for _, side in _sides(seen))
+
+
+def _test(seen: Comparison) -> str:
+    if not _several(seen):
+        return "McNemar, exact"
+    if len(seen.baseline.runs) == len(seen.candidate.runs):
+        return "sign-flip test by question, exact"
+    return "sign-flip test by question, approximate where sides have unequally many runs"
+
+
+def _side_values(side: Side) -> dict[str, Any]:
+    """Accuracy and how repeats of one side differ; what takes several runs is null of one."""
+    return {
+        "accuracies": side.accuracies,
+        "accuracy": side.accuracy,
+        "interval": side.interval,
+        "standard_deviation": side.spread,
+        "right": None if side.right is None else asdict(side.right),
+        "texts": None if side.texts is None else asdict(side.texts),
+    }
+
+
 def _headline(seen: Comparison) -> str:
     if seen.outcome is not None:
         return seen.outcome.upper()
-    return f"NO VERDICT (on what both answered: {seen.verdict.parity})"
+    who = "all runs" if _several(seen) else "both"
+    return f"NO VERDICT (on what {who} answered: {seen.verdict.parity})"
 
 
 def _notes(seen: Comparison) -> list[str]:
@@ -88,21 +125,25 @@ def _notes(seen: Comparison) -> list[str]:
     tolerance = f"{100 * verdict.gate.tolerance:g} points"
     notes = []
     if seen.compared < seen.asked:
+        who = "all runs" if _several(seen) else "both"
         notes.append(
-            f"  compared: the {seen.compared} of {seen.asked} questions that both answered"
+            f"  compared: the {seen.compared} of {seen.asked} questions that {who} answered"
         )
-    for role, run in (("baseline", seen.baseline), ("candidate", seen.candidate)):
-        notes += [f"  {role}: {label}" for label in run.labels]
+    for role, side in _sides(seen):
+        for run in side.runs:
+            which = f"{role} {run.folder}" if len(side.runs) > 1 else role
+            notes += [f"  {which}: {label}" for label in run.labels]
     if verdict.parity is Parity.WORSE:
         notes.append(
             f"  significant at {verdict.gate.alpha:g}, and the drop of {100 * cells.drop:.2f} "
             f"points is above the tolerance of {tolerance}"
         )
     elif seen.outcome is Parity.CANNOT_TELL:
+        what = "runs of each side" if _several(seen) else "repeats"
         repeats = (
-            f"more than {MOST_REPEATS} repeats would be needed"
+            f"more than {MOST_REPEATS} {what} would be needed"
             if verdict.repeats is None
-            else f"{verdict.repeats} repeats would settle it if these shares stay"
+            else f"{verdict.repeats} {what} would settle it if these shares stay"
         )
         notes.append(
             f"  warning: a drop above {200 * verdict.gate.tolerance:g} points is neither shown nor "
@@ -111,12 +152,28 @@ def _notes(seen: Comparison) -> list[str]:
     return notes
 
 
-def _accuracy(counts: Counts) -> str:
-    low, high = wilson_interval(counts.right, counts.answered)
+def _accuracy(side: Side) -> str:
+    counts, (low, high) = side.pooled, side.interval
+    several = len(side.runs) > 1
     return (
-        f"{counts.right} of {counts.answered} right = {counts.accuracy:.4f} (95% interval "
-        f"{low:.4f} to {high:.4f}), {counts.invalid} invalid, {counts.truncated} truncated"
+        (f"{len(side.runs)} runs, " if several else "")
+        + f"{counts.right} of {counts.answered} right = {side.accuracy:.4f} (95% interval "
+        f"{low:.4f} to {high:.4f}{', clustered by question' if several else ''}), "
+        f"{counts.invalid} invalid, {counts.truncated} truncated"
     )
+
+
+def _repeats(side: Side) -> list[str]:
+    """How the runs of one side differ among themselves; nothing of a single one."""
+    if side.right is None or side.texts is None or side.spread is None:
+        return []
+    each = ", ".join(f"{accuracy:.4f}" for accuracy in side.accuracies)
+    right, texts = side.right, side.texts
+    return [
+        f"    each run: {each}; standard deviation {100 * side.spread:.2f} points",
+        f"    between two repeats {right.share:.2%} of the questions flip and {texts.share:.2%} of "
+        f"the texts change; in all {len(right.questions)} and {len(texts.questions)} questions",
+    ]
 
 
 def _where(run: SavedRun) -> str:
@@ -142,14 +199,24 @@ def _smallest(seen: Comparison) -> str:
 
 
 def _flip(flip: Flip) -> list[str]:
+    sizes = [len(answers) for answers in flip.answers]
+    (ours, theirs), gold = flip.right, flip.baseline.gold
+    rights = "" if max(sizes) == 1 else f", {ours} of {sizes[0]} right → {theirs} of {sizes[1]}"
     return [
-        f"    {flip.id} {'lost' if flip.lost else 'gained'}: gold {flip.baseline.gold}",
+        f"    {flip.id} {'lost' if flip.lost else 'gained'}{rights}: gold {gold}",
         f"      baseline  {_answer(flip.baseline)}",
         f"      candidate {_answer(flip.candidate)}",
     ]
 
 
+def _number(value: float) -> str:
+    """Whole numbers as such, means over pairs of runs to a hundredth."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def _answer(record: Record) -> str:
+    if record.text is None:  # of a baseline
+        return f"{'right' if record.right else 'not right'}; its text is not kept"
     text = " / ".join(line for line in (record.text or "").splitlines() if line.strip())
     short = text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
     return f"{'invalid' if record.value is None else record.value}: {short.strip()}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evals.compare import Flip
 from evals.prompts import Prompt
 from evals.records import FORMAT, Record
 from evals.rescore import Rescore
 from evals.saved import SavedRun
+from evals.sides import Flip
 
 LISTED = 10  # changed answers that a rescore names
 

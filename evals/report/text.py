@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evals.report.table import aligned
 from evals.summary import Summary
 
 LISTED = 10  # failed questions that a message names
@@ -16,15 +17,7 @@ HEADER = (
 
 def verdict_table(summaries: Sequence[Summary]) -> str:
     """One line a row, columns aligned."""
-    lines = [HEADER, *(cells(summary) for summary in summaries)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    return aligned([HEADER, *(cells(summary) for summary in summaries)])
 
 
 def cells(summary: Summary) -> tuple[str, ...]:
@@ -92,7 +85,7 @@ def message(summary: Summary) -> str:
 
 def _plain(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_plain(inner) or '(empty)'}" for key, inner in value.items())
     return str(value)
 
 

@@ -1,7 +1,7 @@
 """The gate of each row of the matrix."""
 
 from fixtures.gates import GateChecker
-from fixtures.measuring import Evaluate
+from fixtures.pytest_fixtures import Evaluate
 from fixtures.servers import Server
 
 

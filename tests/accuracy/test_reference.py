@@ -5,9 +5,8 @@ After the gate: what is asked here must not warm the caches of a measured run.
 
 import pytest
 
-from fixtures.drift import MeasureDrift
 from fixtures.gates import GateChecker
-from fixtures.measuring import Evaluate
+from fixtures.pytest_fixtures import Evaluate, MeasureDrift
 from fixtures.servers import Server
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fixtures.measuring import Evaluate
+from fixtures.pytest_fixtures import Evaluate
 from fixtures.servers import Server
 from tests.real_model.flexible_rule import difference
 

@@ -5,8 +5,8 @@ usage: interpreter.py -c PROBE | -m sglang.launch_server ARGUMENTS …
 The variable SGLANG_DOUBLE names a JSON file with what it is told: `version`, `default_backend`,
 `server_info` (changes to what it reports), `log` (lines), `late_log` (one that comes while it
 serves), `refuses` (backend → the last words of a server that is asked for it), `double` (arguments
-of the double), `served` (a folder where each GPU in use is a file, and every start a line of
-`starts`). A second server on a GPU is written down there as `clash`.
+of the double), `besides` (backend → more of them), `served` (a folder where each GPU in use is a
+file, and every start a line of `starts`). A second server on a GPU is written down there as `clash`.
 """
 
 import json
@@ -83,7 +83,8 @@ def answer(told: dict, said: dict[str, str], backend: str) -> int:
     key = json.loads(Path(said["config"]).read_text("utf-8"))["api-key"]
     known = ["--port", said["port"], "--api-key", key, "--model", said["served-model-name"]]
     command = [sys.executable, "-m", "tests.double", *known, "--server-info", str(info)]
-    double = subprocess.Popen([*command, *told["double"]], cwd=ROOT)
+    besides = told.get("besides", {}).get(backend, [])
+    double = subprocess.Popen([*command, *told["double"], *besides], cwd=ROOT)
     if "late_log" in told:
         threading.Timer(1.5, print, [told["late_log"]], {"flush": True}).start()
     try:

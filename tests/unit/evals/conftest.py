@@ -13,12 +13,17 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from evals.baseline.save import baseline_of
+from evals.baseline.store import write_baseline
 from evals.client import Limits, ask
 from evals.completions import Endpoint, Failure, Reply, Request, Sampling
 from evals.prompts import PROTOCOLS
 from evals.questions import QuestionSet, load_folder, load_gsm8k
+from evals.saved import load_run
 from evals.task import Settings, Task
 from tests.double import Double, running_double
+from tests.unit.evals.baselines import FATES, SERVER, Save
+from tests.unit.evals.run_folders import row_of, write_run
 
 ROWS = 200
 DoubleOf = Callable[..., AbstractContextManager[tuple[Double, Endpoint]]]
@@ -89,6 +94,29 @@ def double_of(small_folder: Path) -> DoubleOf:
 def patient() -> Settings:
     """Six tries, with backoffs that a test can wait for."""
     return Settings(limits=Limits(first_backoff=0.01, longest_backoff=0.05))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A folder for baselines, not made yet."""
+    return tmp_path / "baselines"
+
+
+@pytest.fixture
+def run(tmp_path: Path, small_task: Task) -> Save:
+    """Writes a run folder of these fates, of a row with a key."""
+
+    def write(name: str = "run", fates: Sequence[str] = FATES, **about: Any) -> Path:
+        about = {"row": row_of(), "server": SERVER, **about}
+        return write_run(tmp_path / name, small_task, fates, **about)
+
+    return write
+
+
+@pytest.fixture
+def saved(run: Save, store: Path) -> Path:
+    """The file of a baseline."""
+    return write_baseline(baseline_of([load_run(run("accepted"))], "release 1"), store)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evals.completions import Endpoint, Failure, Reply
 from evals.prompts import Prompt
-from evals.records import FORMAT, Recorder, write_json
-from evals.scoring import make_record
+from evals.records import FORMAT, Recorder, read_records, read_run, write_json
+from evals.scoring import count, make_record
 from evals.task import Settings, Task, configuration
+from evals.verdict import Counts
 
 RIGHT, WRONG, INVALID, FAILED, MISSING = "right", "wrong", "invalid", "failed", "missing"
 
@@ -28,7 +29,10 @@ def outcome(prompt: Prompt, fate: str) -> Reply | Failure:
 def write_run(
     folder: Path, task: Task, fates: Sequence[str], *, model: str = "tiny", **about: Any
 ) -> Path:
-    """A run of `task` with these fates, one a question; `about` goes into run.json."""
+    """A run of `task` with these fates, one a question; `about` goes into run.json.
+
+    Of `about`, row and server go into its configuration too, as those of a run do.
+    """
     folder.mkdir(parents=True)
     prompts = task.prompts()
     assert len(fates) == len(prompts)
@@ -52,7 +56,7 @@ def write_run(
         "name": folder.name,
         "attempts": [attempt],
         "configuration": configuration(
-            folder.name, task, Endpoint("http://nowhere", model), Settings()
+            folder.name, task, Endpoint("http://nowhere", model), Settings(about=about)
         ),
         "partial": task.partial,
     }
@@ -60,6 +64,23 @@ def write_run(
     with Recorder(folder, records):
         pass
     return folder
+
+
+def write_verdict(folder: Path, outcome: str = "pass", **more: Any) -> None:
+    """The verdict of a run that was the only one of its row; `more` is said beside or instead."""
+    records, about = read_records(folder), read_run(folder)
+    counts = sum(map(count, records), Counts())
+    asked = about["configuration"]["questions"]["asked"]
+    content = {"outcome": outcome, "reasons": [], "questions": asked, "counts": asdict(counts)}
+    content |= {"seconds": 60.0, "tokens_per_second": 33.3, "stopped": None, "runs": [str(folder)]}
+    content |= {"gate": {"accuracy": 0.93, "invalid": 0, "runs": 1}, "partial": about["partial"]}
+    write_json(folder / "verdict.json", {"format": FORMAT, **content, **more})
+
+
+def row_of(backend: str = "fa_on", **more: Any) -> dict[str, Any]:
+    """What run.json says of a row."""
+    where = {"engine": "llama_cpp", "backend": backend, "generation": "cpu", "tensor_parallel": 1}
+    return {**where, "gate": {"accuracy": 0.93, "invalid": 0, "runs": 1}, **more}
 
 
 def first(task: Task, questions: int) -> Task:

@@ -66,6 +66,28 @@ def test_compare_ends_with_the_verdicts_code(
     assert out.startswith("other against baseline: ")
 
 
+def test_compare_takes_repeats_of_either_side(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, baseline: Path
+) -> None:
+    again = write_run(tmp_path / "again", small_task, [RIGHT] * ROWS)
+    worse = [
+        write_run(tmp_path / f"worse{n}", small_task, [WRONG] * 10 + [RIGHT] * 190) for n in (1, 2)
+    ]
+    words = ("compare", "--baseline", baseline, again, "--candidate", *worse)
+    code, out, err = said(capsys, *words)
+    assert (code, err) == (10, "")
+    assert "2 runs, 380 of 400 right" in out
+    assert said(capsys, "compare", baseline, worse[0], "--candidate", worse[1])[0] == 10
+
+
+def test_compare_without_a_candidate_names_what_is_missing(
+    capsys: pytest.CaptureFixture[str], baseline: Path
+) -> None:
+    code, out, err = said(capsys, "compare", baseline)
+    assert (code, out) == (2, "")
+    assert "no run as the candidate" in err
+
+
 def test_runs_of_different_things_end_with_11_and_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, baseline: Path
 ) -> None:
@@ -92,7 +114,6 @@ def test_wrong_use_ends_with_2_and_one_line(
     "words",
     [
         [],
-        ["compare", "a"],
         ["compare", "a", "b", "--alpha", "2"],
         ["compare", "a", "b", "--alpha", "x"],
         ["compare", "a", "b", "--tolerance", "nan"],

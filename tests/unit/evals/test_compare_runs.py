@@ -50,8 +50,8 @@ def test_cells_and_counts_are_those_of_the_records(tmp_path: Path, small_task: T
     seen = pair(tmp_path, small_task, ours, theirs)
     cells = seen.verdict.cells
     assert (cells.both, cells.lost, cells.gained, cells.neither) == (143, 7, 3, 47)
-    assert [counts.right for counts in seen.counts] == [150, 146]
-    assert [counts.invalid for counts in seen.counts] == [0, 2]
+    assert [side.pooled.right for side in (seen.baseline, seen.candidate)] == [150, 146]
+    assert [side.pooled.invalid for side in (seen.baseline, seen.candidate)] == [0, 2]
     assert seen.changed == 10
     assert [flip.id for flip in seen.flips if flip.lost] == [f"test-{n:04d}" for n in range(7)]
     assert [flip.id for flip in seen.flips if not flip.lost] == [
@@ -100,7 +100,7 @@ def test_real_runs_against_a_double_are_compared(
         with double_of(accuracy=accuracy) as (_, endpoint):
             evaluate("row", small_task, endpoint, patient, tmp_path / name)
     seen = compare(load_run(tmp_path / "baseline"), load_run(tmp_path / "candidate"))
-    assert (seen.counts[0].right, seen.counts[1].right) == (190, 100)
+    assert (seen.baseline.pooled.right, seen.candidate.pooled.right) == (190, 100)
     assert seen.verdict.cells.lost - seen.verdict.cells.gained == 90
     assert seen.outcome is Parity.WORSE
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.parity import draw, one_row, several_rows
 from evals.paired import Cells, paired_interval
 from evals.parity import MOST_REPEATS, Parity, ParityGate, judge_pair, repeats_to_settle, stands
+from evals.repeats import single
 
 N = 1319
 GATE = ParityGate()
@@ -49,17 +50,17 @@ def test_being_one_of_several_costs_power_and_repeats() -> None:
     assert alone.smallest[0] is not None
     assert several.smallest[0] is not None
     assert several.smallest[0] > 1.2 * alone.smallest[0]
-    assert [repeats_to_settle(pair(66, 44), GATE, factor) for factor in (1, 40)] == [2, 3]
+    assert [repeats_to_settle(single(pair(66, 44)), GATE, factor) for factor in (1, 40)] == [2, 3]
 
 
 def test_worse_stands_or_falls_with_the_worst_that_may_be_missing() -> None:
     verdict = judge_pair(pair(26, 10), GATE)
-    assert stands(verdict, pair(26, 14))
-    assert not stands(verdict, pair(26, 15))
+    assert stands(verdict, single(pair(26, 14)))
+    assert not stands(verdict, single(pair(26, 15)))
     several = judge_pair(pair(26, 10), GATE, corrected=8 * verdict.p)
     assert several.parity is Parity.WORSE
-    assert not stands(several, pair(26, 14))
-    assert not stands(judge_pair(pair(5, 5), GATE), pair(50, 5))
+    assert not stands(several, single(pair(26, 14)))
+    assert not stands(judge_pair(pair(5, 5), GATE), single(pair(50, 5)))
 
 
 def test_a_verdict_tells_what_it_would_have_found() -> None:
@@ -88,7 +89,7 @@ def test_a_settled_verdict_wants_no_repeats() -> None:
 
 
 def test_what_no_hundred_repeats_would_settle_is_said_so() -> None:
-    assert repeats_to_settle(Cells(0, 2, 2, 0), GATE) is None
+    assert repeats_to_settle(single(Cells(0, 2, 2, 0)), GATE) is None
     assert MOST_REPEATS == 100
 
 

@@ -16,6 +16,7 @@ from evals.report.page import write_page
 from evals.report.text import HEADER, cells, message, verdict_table
 from evals.run import Evaluation
 from evals.scoring import count
+from evals.statistics import wilson_interval
 from evals.summary import Summary, summarize, summary_from, write_summary
 from evals.verdict import Counts, Gate, Outcome
 
@@ -170,6 +171,32 @@ def test_runs_are_pooled_and_each_is_shown() -> None:
     assert summarize(halves[:1], Gate(0.93, runs=2)).outcome is Outcome.NO_VERDICT
 
 
+def test_asking_the_same_again_does_not_make_the_accuracy_surer() -> None:
+    alone = [evaluation([record(n, right=n >= 9) for n in range(100)])]
+    assert alone[0].counts.right == 91
+    once = summarize(alone, None).interval
+    assert once == pytest.approx(wilson_interval(91, 100))
+    assert summarize(alone * 3, None).interval == pytest.approx(once)
+
+
+def test_runs_that_differ_make_the_accuracy_surer() -> None:
+    halves = [
+        evaluation([record(n, right=not first <= n < first + 9) for n in range(100)])
+        for first in (0, 9)
+    ]
+    once, twice = (summarize(some, None).interval for some in (halves[:1], halves))
+    assert once is not None
+    assert twice is not None
+    assert once[0] < twice[0] < wilson_interval(182, 200)[0] + 1e-9
+    # Questions that only one of the runs answered count too.
+    short = evaluation([record(n, right=False) for n in range(10)])
+    whole = evaluation([record(n) for n in range(100)])
+    seen = summarize([whole, short], None)
+    assert seen.accuracy == pytest.approx(100 / 110)
+    assert seen.interval is not None
+    assert seen.interval[0] < seen.accuracy < seen.interval[1]
+
+
 def test_pooled_runs_are_not_said_to_be_resumable() -> None:
     short = [evaluation([record(n) for n in range(90)])]
     assert "--resume" in message(summarize(short, Gate(0.93)))
@@ -195,7 +222,7 @@ def test_a_verdict_file_reads_back_as_the_summary(failing: Summary) -> None:
 def test_the_page_shows_every_answer_that_is_not_right_as_text(
     failing: Summary, tmp_path: Path
 ) -> None:
-    page = write_page([failing], tmp_path / "reports" / "report.html").read_text("utf-8")
+    page = write_page([failing], [], tmp_path / "reports" / "report.html").read_text("utf-8")
     assert "8 answers that are not right" in page
     assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; #### 17 \\ud800" in page
     assert "<script" not in page
@@ -210,7 +237,7 @@ def test_a_page_that_cannot_be_written_is_named(passing: Summary, tmp_path: Path
     alone = replace(passing, runs=())
     (tmp_path / "taken").write_text("")
     with pytest.raises(RecordsNotWritten, match=r"taken/report.html cannot be written"):
-        write_page([alone], tmp_path / "taken" / "report.html")
+        write_page([alone], [], tmp_path / "taken" / "report.html")
 
 
 def test_the_bar_shows_how_the_run_stands() -> None:

@@ -9,7 +9,7 @@ import pytest
 from evals.errors import RecordsNotWritten, UsageError
 from evals.run import Evaluation
 from evals.verdict import Counts, Gate, Outcome
-from fixtures import measuring
+from fixtures import serving
 from fixtures.engines.attached import attached_row
 from fixtures.gates import GateChecker, GateFailed
 from fixtures.rows import Gate as RowGate
@@ -62,9 +62,9 @@ def test_a_row_that_pools_runs_is_not_resumed() -> None:
         gate = RowGate(name="strict", accuracy=0.93, invalid=0, runs=runs, source="test")
         return attached_row("m", questions="canary", generation="cpu", gate=gate)
 
-    measuring.refuse_pooled(row_of(1))
+    serving.refuse_pooled(row_of(1))
     with pytest.raises(UsageError) as refused:
-        measuring.refuse_pooled(row_of(3))
+        serving.refuse_pooled(row_of(3))
     assert str(refused.value) == (
         f"--resume: {row_of(3).id} pools 3 runs, and a row that pools runs cannot be resumed; "
         "run it again"

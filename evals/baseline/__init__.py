@@ -1,0 +1,1 @@
+"""Accepted measurements, kept as small files, and runs that are held against them."""

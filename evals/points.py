@@ -1,0 +1,144 @@
+"""A run as a point of its row's history, read as cheaply as is honest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evals.baseline.check import runs_of
+from evals.baseline.file import ENDING
+from evals.baseline.store import load_baseline
+from evals.errors import UsageError
+from evals.identity import identity
+from evals.records import read_run
+from evals.saved import SavedRun, check_configuration, load_run, read_verdict
+from evals.scoring import count, tokens_per_second
+from evals.verdict import Counts, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run of a row; `notes` say what else is to be known of it.
+
+    `whole`: every question was answered, and the same was asked as by the row's latest whole run.
+    `gate` is the accuracy that its row must reach, where one is known.
+    """
+
+    where: Path
+    row: str
+    time: datetime
+    about: Mapping[str, Any]
+    counts: Counts
+    seconds: float
+    tokens_per_second: float | None
+    gate: float | None
+    notes: tuple[str, ...]
+    whole: bool
+
+    @property
+    def is_baseline(self) -> bool:
+        """Read from a baseline: there is no run folder."""
+        return ENDING in self.where.name
+
+    @property
+    def server(self) -> dict[str, Any] | None:
+        return identity(self.about)
+
+
+def read_point(folder: Path) -> Point:
+    """One run. Its records are read only where its verdict does not tell what they come to.
+
+    Raises UsageError for a damaged run.
+    """
+    about, verdict = read_run(folder), read_verdict(folder)
+    check_configuration(about, folder)
+    runs = verdict.get("runs")
+    alone = isinstance(runs, list) and len(runs) == 1  # not pooled with others
+    point = _point_of_verdict(folder, about, verdict) if alone else None
+    if point is None or _lines(folder / "answers.jsonl") != _counted(point.counts):
+        run = load_run(folder, damaged=True)
+        notes = run.labels or ("no verdict of its own",)
+        point = _point_of_run(run, notes, whole=not run.labels)
+    return point
+
+
+def baseline_points(file: Path) -> list[Point]:
+    """One a repeat. Raises UsageError for a damaged file."""
+    baseline = load_baseline(file)
+    note = f"baseline{f': {baseline.note}' if baseline.note else ''}"
+    return [
+        replace(_point_of_run(run, [note], whole=True), tokens_per_second=repeat.tokens_per_second)
+        for run, repeat in zip(runs_of(baseline, file), baseline.runs, strict=True)
+    ]
+
+
+def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[str, Any]) -> Point:
+    """The run as its verdict tells of it. Raises UsageError for a damaged one."""
+    try:
+        counts = Counts(**{name: int(number) for name, number in verdict["counts"].items()})
+        outcome, stopped = Outcome(verdict["outcome"]), verdict["stopped"]
+        gate, reasons = verdict["gate"], verdict["reasons"]
+        seconds, tokens = float(verdict["seconds"]), verdict["tokens_per_second"]
+        tokens = None if tokens is None else float(tokens)
+        asked, required = int(verdict["questions"]), gate and float(gate["accuracy"])
+        reasons = "; ".join(reasons)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UsageError(f"{folder / 'verdict.json'} is damaged") from None
+    notes = [f"stopped early: {stopped}"] if stopped else []
+    notes += [f"no verdict: {reasons}"] if outcome is Outcome.NO_VERDICT else []
+    notes += ["failed its gate"] if outcome is Outcome.FAIL else []
+    return Point(
+        where=folder,
+        row=about["configuration"]["name"],
+        time=_time(about, folder),
+        about=about,
+        counts=counts,
+        seconds=seconds,
+        tokens_per_second=tokens,
+        gate=required,
+        notes=tuple(notes),
+        whole=outcome is not Outcome.NO_VERDICT and counts.answered == asked,
+    )
+
+
+def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
+    row = run.configuration.get("row")
+    gate = row.get("gate") if isinstance(row, dict) else None
+    required = gate.get("accuracy") if isinstance(gate, dict) else None
+    return Point(
+        where=run.folder,
+        row=run.configuration["name"],
+        time=_time(run.about, run.folder),
+        about=run.about,
+        counts=sum(map(count, run.records), Counts()),
+        seconds=run.seconds,
+        tokens_per_second=tokens_per_second(run.records, run.seconds),
+        gate=required if isinstance(required, int | float) else None,
+        notes=tuple(notes),
+        whole=whole,
+    )
+
+
+def _time(about: Mapping[str, Any], folder: Path) -> datetime:
+    attempts = about["attempts"] or [{}]
+    started = about.get("started") or attempts[0].get("started")
+    try:
+        time = datetime.fromisoformat(str(started))
+    except ValueError:
+        raise UsageError(f"{folder / 'run.json'} does not tell when it started") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def _lines(file: Path) -> int:
+    """How many records it should hold: lines that end, found without reading any."""
+    try:
+        return file.read_bytes().count(b"\n")
+    except OSError:
+        return -1  # the reader of records tells
+
+
+def _counted(counts: Counts) -> int:
+    return counts.answered + counts.failed

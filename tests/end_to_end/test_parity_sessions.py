@@ -1,0 +1,116 @@
+"""Parity gates as users meet them: whole sessions, GPUs on paper, SGLang as a double."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.sessions import wait_until
+from tests.sglang_double.sessions import Machine, ended
+from tests.unit.fixtures.simulated import a_gpu
+
+TRITON = 'backend = "triton"'
+PAIR = "tiny-triton-vs-fa3-h200"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """Two H200; fa3, the reference, is right on 0.96 of its questions, triton on 0.94 of them."""
+    machine = Machine(tmp_path)
+    machine.gpus(a_gpu(0), a_gpu(1))
+    machine.rows("", TRITON)
+    machine.told["besides"] = {"triton": ["--accuracy", "0.94"]}
+    return machine
+
+
+def pair_of(machine: Machine) -> dict[str, Any]:
+    (file,) = machine.folder.glob("runs/*/parity-fa3.json")
+    content: dict[str, Any] = json.loads(file.read_text())
+    return content
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_backend_that_passes_its_own_gate_and_answers_worse_fails(
+    machine: Machine, workers: tuple[str, ...]
+) -> None:
+    code, said = machine.run("-m", "h200", *workers)
+    assert code == 10, said
+    assert "3 gates: 2 passed, 1 failed, 0 without a verdict; exit code 10" in said
+    assert "tiny-triton-h200 against tiny-fa3-h200: WORSE" in said
+    assert f"\n{PAIR}  WORSE " in said
+    pair = pair_of(machine)
+    assert (pair["cells"]["lost"], pair["cells"]["gained"]) == (26, 0)
+    assert len(machine.starts) == 2
+    (page,) = machine.folder.glob("runs/*-report.html")
+    assert PAIR in page.read_text()
+
+
+def test_a_backend_with_the_references_answers_passes(machine: Machine) -> None:
+    machine.told["besides"] = {}
+    code, said = machine.run("-m", "h200")
+    assert code == 0, said
+    assert f"\n{PAIR}  NO WORSE " in said
+
+
+def test_repeats_are_judged_together(machine: Machine) -> None:
+    code, said = machine.run("-m", "h200", "--repeats", "2")
+    assert code == 10, said
+    assert [run["role"] for run in pair_of(machine)["runs"]] == ["baseline"] * 2 + ["candidate"] * 2
+    assert "2 runs, 2532 of 2638 right" in said
+    assert "accuracy of each run: " in said
+    assert len(machine.starts) == 2
+
+
+def test_the_parity_of_a_row_selected_alone_is_left_out_with_a_line(machine: Machine) -> None:
+    code, said = machine.run("-m", "h200", "-k", "triton")
+    assert code == 0, said
+    assert "left out: 1 parity gate whose rows are not both selected" in said
+    assert len(machine.starts) == 1
+
+
+def test_parity_asked_for_by_name_measures_both_rows(machine: Machine) -> None:
+    code, said = machine.run("-m", "h200", "-k", "parity")
+    assert code == 10, said
+    assert "1 gate: 0 passed, 1 failed, 0 without a verdict" in said
+    assert len(machine.starts) == 2
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_server_that_does_not_start_leaves_its_parity_without_a_verdict(
+    machine: Machine, workers: tuple[str, ...]
+) -> None:
+    machine.told["refuses"] = {"fa3": "ValueError: no"}
+    code, said = machine.run("-m", "h200", *workers)
+    assert code == 11, said
+    assert "tiny-fa3-h200 was not measured: there is nothing to compare" in said
+    assert "3 gates: 1 passed, 0 failed, 2 without a verdict; exit code 11" in said
+
+
+def test_a_worker_that_is_killed_leaves_nobody_waiting(machine: Machine) -> None:
+    machine.told["besides"] = {"fa3": ["--delay", "0.3"]}
+    with ended(machine.start("-m", "h200", "-n", "2", "-v")) as session:
+        wait_until(lambda: len(machine.starts) == 2, 60)
+        wait_until(lambda: worker_of(machine, session.pid, "fa3") is not None, 60)
+        worker = worker_of(machine, session.pid, "fa3")
+        assert worker is not None
+        worker.kill()
+        said, _ = session.communicate(timeout=100)
+    assert "crashed while running" in said, said
+    assert session.returncode == 11, said
+    assert "no verdict: tests/accuracy/test_gsm8k.py::test_gsm8k[tiny-fa3-h200]" in said
+    assert f"\n{PAIR}  " in said  # the row was measured anew by the worker that came instead
+
+
+def worker_of(machine: Machine, pid: int, backend: str) -> psutil.Process | None:
+    """The xdist worker of that session which serves that backend."""
+    for worker in psutil.Process(pid).children():
+        for process in worker.children(recursive=True):
+            try:
+                words = process.cmdline()
+            except psutil.Error:
+                continue
+            if "--attention-backend" in words and backend in words:
+                return worker
+    return None

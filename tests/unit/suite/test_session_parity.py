@@ -1,0 +1,221 @@
+"""The parity gates of a session, from run folders alone: no server is started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evals.errors import NoVerdict, ServerNotStarted
+from evals.parity import Parity
+from evals.prompts import protocol_named
+from evals.questions import load_folder
+from evals.task import Task
+from evals.verdict import Outcome
+from fixtures import parity as session
+from fixtures.gates import GateFailed
+from fixtures.matrix import load_matrix
+from fixtures.pairs import Pair
+from fixtures.parity import SessionParity
+from fixtures.parity_gate import ParityChecker
+from fixtures.rows import Row
+from fixtures.suite import CANARY_QUESTIONS
+from fixtures.told import NOTICE, PAIR_FILE, VERDICT, Told
+from tests.unit.evals.run_folders import FAILED, RIGHT, WRONG, write_run
+
+ROWS = {row.id: row for row in load_matrix().rows}
+REFERENCE, ON, Q8 = (ROWS[f"canary-stock-{b}-cpu"] for b in ("fa_off", "fa_on", "fa_q8"))
+TASK = Task(load_folder(CANARY_QUESTIONS, "canary"), protocol_named("train"))
+QUESTIONS = TASK.whole
+
+
+@dataclass
+class Suite:
+    """As much of one as parity asks of it."""
+
+    tmp_path: Path
+    folders: dict[str, list[Path]] = field(default_factory=dict)
+    with_tests: set[str] = field(default_factory=set)
+    more_repeats: bool = False
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def options(self) -> Any:
+        return SimpleNamespace(
+            more_repeats=self.more_repeats,
+            runs_dir=self.tmp_path / "runs",
+            limits=SimpleNamespace(run_timeout=1.0),
+        )
+
+    @property
+    def terminal(self) -> Any:
+        return SimpleNamespace(say=self.said.append)
+
+    @property
+    def config(self) -> Any:
+        return SimpleNamespace()
+
+    def runs(self, row: Row) -> list[Path] | None:
+        return self.folders.get(row.id)
+
+    def measured(self, row: Row, *wrongs: range, failed: int = 0) -> None:
+        """A run of that row for each set of wrong answers."""
+        for wrong in wrongs:
+            folder = self.tmp_path / f"{row.id}-{len(self.folders.get(row.id, []))}"
+            fates = [WRONG if n in wrong else RIGHT for n in range(QUESTIONS - failed)]
+            write_run(folder, TASK, fates + [FAILED] * failed)
+            self.folders.setdefault(row.id, []).append(folder)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path)
+
+
+def parity_of(suite: Suite, *candidates: Row) -> SessionParity:
+    return SessionParity(suite, [Pair(row, REFERENCE) for row in candidates])  # type: ignore[arg-type]
+
+
+def checked(suite: Suite, row: Row, *others: Row) -> tuple[dict[str, str], BaseException | None]:
+    """What a test of that pair tells, and what it ends with."""
+    test = SimpleNamespace(user_properties=[])
+    checker = ParityChecker(parity_of(suite, row, *others), Told(test))  # type: ignore[arg-type]
+    try:
+        checker.check(Pair(row, REFERENCE))
+    except (GateFailed, NoVerdict) as error:
+        return dict(test.user_properties), error
+    return dict(test.user_properties), None
+
+
+def test_a_backend_that_loses_answers_fails_and_the_message_shows_which(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(80))
+    told, error = checked(suite, ON)
+    assert told[VERDICT] == Outcome.FAIL
+    assert isinstance(error, GateFailed)
+    assert "40 lost, 0 gained" in str(error)
+    assert "test-0040 lost" in str(error)
+
+
+def test_a_backend_with_the_same_answers_passes_and_is_written_beside_its_run(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(40))
+    told, error = checked(suite, ON)
+    assert (told[VERDICT], error) == (Outcome.PASS, None)
+    written = json.loads(Path(told[PAIR_FILE]).read_text())
+    assert Path(told[PAIR_FILE]) == suite.folders[ON.id][0] / "parity-fa_off.json"
+    assert written["pair"] == "canary-stock-fa_on-vs-fa_off-cpu"
+    assert written["outcome"] == Parity.NO_WORSE
+
+
+def test_what_cannot_be_told_passes_with_a_notice_that_names_the_repeats(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(24, 72))  # 32 lost, 24 gained
+    told, error = checked(suite, ON)
+    assert (told[VERDICT], error) == (Outcome.PASS, None)
+    assert "cannot tell whether it is worse: -0.61 points" in told[NOTICE]
+    assert "4.25% discordant" in told[NOTICE]
+    assert "--repeats " in told[NOTICE]
+
+
+def test_a_row_that_lacks_answers_is_no_verdict(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(40), failed=3)
+    told, error = checked(suite, ON)
+    assert told[VERDICT] == Outcome.NO_VERDICT
+    assert isinstance(error, NoVerdict)
+
+
+def test_a_row_whose_tests_measured_nothing_is_no_verdict_and_is_not_started_again(
+    suite: Suite,
+) -> None:
+    suite.measured(ON, range(40))
+    suite.with_tests = {REFERENCE.id, ON.id}
+    _, error = checked(suite, ON)
+    assert str(error) == f"{REFERENCE.id} was not measured: there is nothing to compare"
+
+
+def test_several_pairs_of_a_session_are_corrected_for_being_several(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(100))
+    suite.measured(ON, range(12, 124))  # 24 lost, 12 gained: p 0.033
+    suite.measured(Q8, range(12, 124))
+    alone = parity_of(suite, ON).of(Pair(ON, REFERENCE)).verdict
+    among = parity_of(suite, ON, Q8).of(Pair(ON, REFERENCE)).verdict
+    assert (alone.parity, alone.corrected) == (Parity.WORSE, alone.p)
+    assert among.corrected == pytest.approx(2 * alone.p)
+    assert among.parity is not Parity.WORSE
+
+
+def test_a_pair_that_cannot_be_compared_leaves_the_others_as_they_are(suite: Suite) -> None:
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(40))
+    suite.with_tests = {Q8.id}
+    assert checked(suite, ON, Q8)[1] is None
+
+
+@contextmanager
+def no_server(suite: Suite, row: Row, folder: Path | None = None) -> Iterator[Row]:
+    yield row
+
+
+def test_auto_runs_what_would_settle_it_and_judges_again_at_half_of_alpha(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.more_repeats = True
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(24, 72))
+    wanted = parity_of(suite, ON)
+    asked: list[tuple[str, int]] = []
+
+    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path) -> list[Any]:
+        asked.append((row.id, runs))
+        wrong = range(40) if row is REFERENCE else range(42)  # its first run was bad luck
+        suite.measured(row, *[wrong] * runs)
+        made = suite.folders[row.id][-runs:]
+        del suite.folders[row.id][-runs:]
+        return [SimpleNamespace(folder=folder) for folder in made]
+
+    monkeypatch.setattr(session, "serving", no_server)
+    monkeypatch.setattr(session, "measure_runs", measure_runs)
+    seen = wanted.of(Pair(ON, REFERENCE))
+    assert [row for row, _ in asked] == [REFERENCE.id, ON.id]
+    assert len({runs for _, runs in asked}) == 1
+    assert len(seen.candidate.runs) == 1 + asked[0][1]
+    assert seen.outcome is Parity.NO_WORSE
+    assert seen.verdict.corrected == pytest.approx(min(1.0, 2 * seen.verdict.p))
+
+
+def test_a_row_without_tests_of_its_own_is_measured_for_the_comparison(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.measured(ON, range(40))
+
+    def measure(suite: Suite, row: Row) -> list[Any]:
+        suite.measured(row, range(40))
+        return [SimpleNamespace(folder=folder) for folder in suite.folders[row.id]]
+
+    monkeypatch.setattr(session, "serving", no_server)
+    monkeypatch.setattr(session, "measure", measure)
+    assert parity_of(suite, ON).of(Pair(ON, REFERENCE)).outcome is Parity.NO_WORSE
+
+
+def test_a_server_that_does_not_start_leaves_its_cause(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.measured(ON, range(40))
+
+    @contextmanager
+    def refused(suite: Suite, row: Row, folder: Path | None = None) -> Iterator[Row]:
+        raise ServerNotStarted("no such luck")
+        yield row
+
+    monkeypatch.setattr(session, "serving", refused)
+    _, error = checked(suite, ON)
+    assert isinstance(error, NoVerdict)
+    assert suite.said == ["no such luck"]
