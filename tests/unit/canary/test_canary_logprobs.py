@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from evals.drift import TokenLogprobs
 from evals.errors import UsageError
+from fixtures.canary import CANARY_DIR, VARIANTS
 from fixtures.canary.logprobs import read_logprobs, write_logprobs
 
 ANSWERS = [
@@ -54,3 +56,12 @@ def test_anything_else_is_refused_in_one_line(tmp_path: Path) -> None:
     np.savez(file, tokens=[1], logprobs=[np.nan], lengths=[1])
     with pytest.raises(UsageError, match="not finite"):
         read_logprobs(file)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_committed_tokens_are_as_many_as_the_committed_answers_have(variant: str) -> None:
+    lines = (CANARY_DIR / variant / "reference.jsonl").read_text("utf-8").splitlines()
+    counts = [json.loads(line)["completion_tokens"] for line in lines]
+    answers = read_logprobs(CANARY_DIR / variant / "logprobs.npz")
+    assert [len(answer.tokens) for answer in answers] == counts
+    assert all(logprob <= 0 for answer in answers for logprob in answer.logprobs)
