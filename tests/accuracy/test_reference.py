@@ -1,9 +1,12 @@
-"""Where a reference implementation's texts are known, the reference backend gives the same ones."""
+"""Where a reference implementation's answers are known, a server is held against them.
+
+After the gate: what is asked here must not warm the caches of a measured run.
+"""
 
 import pytest
 
 from fixtures.gates import GateChecker
-from fixtures.pytest_fixtures import Evaluate
+from fixtures.pytest_fixtures import Evaluate, MeasureDrift
 from fixtures.servers import Server
 
 
@@ -15,3 +18,9 @@ def test_reference_texts(server: Server, evaluate: Evaluate, gate: GateChecker) 
     least = row.reference_texts
     for evaluation in evaluate(server):
         gate.check_texts(evaluation, row.model.local_path() / "reference.jsonl", least)
+
+
+@pytest.mark.drift
+def test_reference_drift(server: Server, drift: MeasureDrift, gate: GateChecker) -> None:
+    """The log-probabilities of transformers' own answers are near those of transformers in fp32."""
+    gate.check_drift(drift(server))

@@ -69,6 +69,15 @@ class Behaviour:
     server_info: Path | None = field(
         default=None, metadata=_help("JSON file that GET /server_info gives")
     )
+    logprobs: Path | None = field(
+        default=None, metadata=_help("npz file of a canary's answers that POST /generate scores")
+    )
+    logprob_shift: float = field(
+        default=0.0, metadata=_help("nats added to each log-probability of POST /generate")
+    )
+    other_tokens: bool = field(
+        default=False, metadata=_help("POST /generate scores other tokens than were sent")
+    )
     exit_with_stdin: bool = field(
         default=False, metadata=_help("exit when standard input closes: the parent is gone")
     )
@@ -104,9 +113,8 @@ class Behaviour:
                 raise ValueError(f"the double has no option {name!r}: it has {', '.join(known)}")
         if "answers" not in options:
             raise ValueError("the double needs answers: a JSONL file, or a folder with test.jsonl")
-        paths = {
-            name: Path(options[name]) for name in ("answers", "server_info") if options.get(name)
-        }
+        named = ("answers", "server_info", "logprobs")
+        paths = {name: Path(options[name]) for name in named if options.get(name)}
         return cls(**{**options, **paths})
 
     def arguments(self) -> list[str]:

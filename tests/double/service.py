@@ -14,6 +14,7 @@ from typing import Any
 from tests.double.behaviour import Behaviour
 from tests.double.http11 import Connection, Request
 from tests.double.plan import Fate, Mishap, Planned, mishap, plan, question_in
+from tests.double.scoring import by_question, generate, tokenize
 from tests.double.stats import Stats
 
 _HELD_BACK = 200  # bytes that a half body promises and does not send
@@ -28,6 +29,7 @@ class Service:
         self._model = behaviour.model or "double"
         self._plan = plan(behaviour)
         self._server_info = _server_info(behaviour)
+        self._logprobs = by_question(behaviour.logprobs, list(self._plan))
         self._requests = self._answered = self._max_in_flight = self._connections = 0
         self._in_flight: set[Connection] = set()  # one request at most on each connection
         self._seen: set[Connection] = set()  # open ones that carried a request
@@ -45,6 +47,8 @@ class Service:
             return self._complete(connection, request)
         if (request.method, path) == ("POST", "/flush_cache"):
             return _send(connection, {"success": True})
+        if request.method == "POST" and path in ("/tokenize", "/generate") and self._logprobs:
+            return self._score(connection, path, request.body)
         if request.method != "GET":
             return _refuse(connection, 404, f"No {request.method} {path} here.", "not_found")
         match path:
@@ -63,6 +67,16 @@ class Service:
             case _:
                 _refuse(connection, 404, f"No GET {path} here.", "not_found")
         return None
+
+    def _score(self, connection: Connection, path: str, body: bytes) -> None:
+        try:
+            asked, told = json.loads(body), self._told
+            if path == "/tokenize":
+                return _send(connection, tokenize(asked))
+            items = generate(asked, self._logprobs, told.logprob_shift, told.other_tokens)
+            return _send(connection, items)
+        except (ValueError, LookupError, TypeError) as error:
+            return _refuse(connection, 400, f"{path}: {error!r:.200}", "invalid_request")
 
     def lost(self, connection: Connection) -> None:
         self._in_flight.discard(connection)

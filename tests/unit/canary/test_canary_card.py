@@ -10,6 +10,7 @@ from fixtures.canary import CANARY_DIR, VARIANTS
 from fixtures.canary.card import (
     CARD_FILE,
     felt_by,
+    found_table,
     noise,
     read_ability,
     read_report,
@@ -58,3 +59,31 @@ def test_a_fault_counts_as_felt_only_above_the_repeats() -> None:
     assert felt_by(report, "fault") == ["chunked"]
     report["variants"]["chunked"] = effects((1, 0), None)
     assert felt_by(report, "fault") == []
+
+
+def test_a_fault_is_shown_with_what_parity_and_drift_make_of_it() -> None:
+    def effect(lost: int, gained: int) -> dict[str, object]:
+        return {"accuracy": 0.9, "lost": lost, "gained": gained, "logprob_change": 1e-4}
+
+    variants = {
+        "stock": {
+            "effects": {"reference": effect(0, 0), "chunk ignored": None, "int4": effect(3, 9)},
+            "effects_in_bfloat16": {"int4": {"logprob_change": 2e-4}},
+        },
+        "chunked": {
+            "effects": {
+                "reference": effect(0, 0),
+                "chunk ignored": effect(900, 1),
+                "int4": effect(2, 1),
+            },
+            "effects_in_bfloat16": {
+                "chunk ignored": {"logprob_change": 0.7},
+                "int4": {"logprob_change": 3e-4},
+            },
+        },
+    }
+    table = found_table({"questions": 1319, "variants": variants}).splitlines()
+    assert table[2:] == [
+        "| chunk ignored | n/a | n/a | n/a | 900 / 1 | worse | 7.0e-01 |",
+        "| int4 | 3 / 9 | no worse | 2.0e-04 | 2 / 1 | no worse | 3.0e-04 |",
+    ]
