@@ -18,6 +18,7 @@ from pathlib import Path
 from evals.__main__ import main as evals_main
 from evals.prompts import PROTOCOLS
 from evals.questions import load_folder
+from evals.records import read_run, write_json
 from evals.task import Task
 from tests.unit.evals.run_folders import RIGHT, WRONG, row_of, write_run, write_verdict
 
@@ -64,12 +65,16 @@ def main(words: Sequence[str] | None = None) -> int:
         parsed = seconds(lambda: bare(folder))
         for file in folder.rglob("verdict.json"):
             file.unlink()
+        by_counts = seconds(lambda: evals_main(["history", name]))
+        for file in folder.rglob("run.json"):
+            write_json(file, {k: v for k, v in read_run(file.parent).items() if k != "counts"})
         by_records = seconds(lambda: evals_main(["history", name]))
     print(f"\n{told.runs} runs, {megabytes:.0f} MB of records; seconds (ratio to bare JSON):")
     print(f"  bare JSON      {parsed:.2f}")
     for label, each in (
         ("by verdicts    ", by_verdicts),
         ("with plot      ", plotted),
+        ("by counts      ", by_counts),
         ("every record   ", by_records),
     ):
         print(f"  {label}{each:.2f} ({each / parsed:.2f})")

@@ -14,7 +14,7 @@ from evals.baseline.store import load_baseline
 from evals.errors import UsageError
 from evals.identity import identity
 from evals.records import read_run
-from evals.saved import SavedRun, check_configuration, load_run, read_verdict
+from evals.saved import SavedRun, check_configuration, labels_of, load_run, read_verdict
 from evals.scoring import count, tokens_per_second
 from evals.verdict import Counts, Outcome
 
@@ -49,7 +49,7 @@ class Point:
 
 
 def read_point(folder: Path) -> Point:
-    """One run. Its records are read only where its verdict does not tell what they come to.
+    """One run. Its records are read only where no file beside them tells what they come to.
 
     Raises UsageError for a damaged run.
     """
@@ -57,7 +57,7 @@ def read_point(folder: Path) -> Point:
     check_configuration(about, folder)
     runs = verdict.get("runs")
     alone = isinstance(runs, list) and len(runs) == 1  # not pooled with others
-    point = _point_of_verdict(folder, about, verdict) if alone else None
+    point = _point_of_verdict(folder, about, verdict) if alone else _point_of_counts(folder, about)
     if point is None or _lines(folder / "answers.jsonl") != _counted(point.counts):
         run = load_run(folder, damaged=True)
         notes = run.labels or ("no verdict of its own",)
@@ -104,10 +104,37 @@ def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[s
     )
 
 
-def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
-    row = run.configuration.get("row")
+def _point_of_counts(folder: Path, about: Mapping[str, Any]) -> Point | None:
+    """A run that was judged with others, or not at all, by its own counts. None: it has none."""
+    try:
+        counts = Counts(**about["counts"])
+        seconds = sum(float(attempt.get("seconds", 0.0)) for attempt in about["attempts"])
+        tokens, partial = about["completion_tokens"], bool(about["partial"])
+        labels = labels_of(about, partial, counts.answered, counts.failed)
+    except (KeyError, TypeError):
+        return None
+    return Point(
+        where=folder,
+        row=about["configuration"]["name"],
+        time=_time(about, folder),
+        about=about,
+        counts=counts,
+        seconds=seconds,
+        tokens_per_second=round(tokens / seconds, 1) if tokens and seconds else None,
+        gate=_required(about["configuration"]),
+        notes=tuple(labels) or ("no verdict of its own",),
+        whole=not labels,
+    )
+
+
+def _required(configuration: Mapping[str, Any]) -> float | None:
+    row = configuration.get("row")
     gate = row.get("gate") if isinstance(row, dict) else None
     required = gate.get("accuracy") if isinstance(gate, dict) else None
+    return required if isinstance(required, int | float) else None
+
+
+def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
     return Point(
         where=run.folder,
         row=run.configuration["name"],
@@ -116,7 +143,7 @@ def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
         counts=sum(map(count, run.records), Counts()),
         seconds=run.seconds,
         tokens_per_second=tokens_per_second(run.records, run.seconds),
-        gate=required if isinstance(required, int | float) else None,
+        gate=_required(run.configuration),
         notes=tuple(notes),
         whole=whole,
     )

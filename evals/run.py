@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from evals.machine import commit, machine, versions
 from evals.progress import Progress
 from evals.prompts import Prompt
 from evals.records import FORMAT, Record, Recorder, now, read_records, read_run, write_json
-from evals.scoring import count, make_record
+from evals.scoring import completion_tokens, count, make_record
 from evals.task import Settings, Task, configuration, refuse_other
 from evals.verdict import Counts, enough
 
@@ -172,6 +172,8 @@ class _Run:
                 "trouble": trouble,
             }
             self.about["ended"] = attempt["ended"]
+            self.about["counts"] = asdict(self.counts)  # for who wants no more of many runs
+            self.about["completion_tokens"] = completion_tokens(self.records)
             write_json(self.folder / "run.json", self.about)
         return Evaluation(
             name=self.name,

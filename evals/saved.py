@@ -85,20 +85,27 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
     lost = [f"{told - answered} of its {told} answers are lost"] if answered < told else []
     verdict = read_verdict(folder)
     partial = _partial(about, verdict)
-    last = attempts[-1] if attempts else {}
     labels = [
-        *([f"a partial run: only {asked} questions were asked for"] if partial else []),
         *([TORN] if torn else []),
         *lost,
-        *_end(last),
-        *_unanswered(records, asked),
+        *labels_of(about, partial, answered, failed=len(records) - answered),
     ]
-    void = about.get("void") or []
-    labels += [f"not what was asked for: {line}" for line in void]
-    sound = verdict.get("outcome") != Outcome.NO_VERDICT and not void
+    sound = verdict.get("outcome") != Outcome.NO_VERDICT and not about.get("void")
     if not sound and not labels:
         labels = [f"its own verdict is none: {'; '.join(verdict.get('reasons', ()))}"]
     return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)
+
+
+def labels_of(about: Mapping[str, Any], partial: bool, answered: int, failed: int) -> list[str]:
+    """How a run is not complete, one line each, as far as its counts and run.json tell."""
+    asked = int(about["configuration"]["questions"]["asked"])
+    attempts = about["attempts"]
+    return [
+        *([f"a partial run: only {asked} questions were asked for"] if partial else []),
+        *_end(attempts[-1] if attempts else {}),
+        *_unanswered(asked, answered, failed),
+        *(f"not what was asked for: {line}" for line in about.get("void") or ()),
+    ]
 
 
 def check_configuration(about: Mapping[str, Any], folder: Path) -> None:
@@ -167,9 +174,8 @@ def _end(attempt: Mapping[str, Any]) -> list[str]:
     return labels
 
 
-def _unanswered(records: list[Record], asked: int) -> list[str]:
-    failed = sum(record.error is not None for record in records)
-    missing = asked - len(records)
+def _unanswered(asked: int, answered: int, failed: int) -> list[str]:
+    missing = asked - answered - failed
     labels = [f"{failed} of {asked} requests failed for good"] if failed else []
     if missing > 0:
         labels.append(f"{missing} of {asked} questions were not answered")

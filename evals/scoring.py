@@ -53,7 +53,13 @@ def count(record: Record) -> Counts:
     )
 
 
-def tokens_per_second(records: Iterable[Record], seconds: float) -> float | None:
+def completion_tokens(records: Iterable[Record]) -> int | None:
     """Of all requests together; None where the server counted no tokens."""
     tokens = [r.completion_tokens for r in records if r.completion_tokens is not None]
-    return round(sum(tokens) / seconds, 1) if tokens and seconds else None
+    return sum(tokens) if tokens else None
+
+
+def tokens_per_second(records: Iterable[Record], seconds: float) -> float | None:
+    """Of all requests together; None where the server counted no tokens."""
+    tokens = completion_tokens(records)
+    return round(tokens / seconds, 1) if tokens is not None and seconds else None

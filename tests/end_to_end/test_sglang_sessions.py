@@ -1,14 +1,20 @@
 """Sessions on GPUs as users run them: GPUs on paper, SGLang as a double, all else real."""
 
 import json
+import shutil
 import time
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
+from fixtures import canary
 from tests.sglang_double.sessions import Machine, ended
 from tests.unit.fixtures.simulated import GIB, a_gpu
 
+STOCK = Path(canary.__file__).parent / "stock"
 REFUSED = (
     "ValueError: TRTLLM MHA backend for prefill is only supported on Blackwell GPUs (SM100). "
     "Please use a different backend."
@@ -72,6 +78,39 @@ def test_what_does_not_fit_is_left_out_where_nobody_asked_for_it(machine: Machin
     assert code == 11
     assert "tiny-triton-h200: needs 8 x H200, found: 1 x NVIDIA H200: run it on a machine" in said
     assert machine.starts == ["tiny 0"]
+
+
+def test_of_a_widened_canarys_splits_those_that_fit_run_and_the_others_are_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLAMA4_ACCURACY_CACHE", str(machine.folder / "cache"))
+    monkeypatch.delenv("NCCL_NVLS_ENABLE", raising=False)
+    source = shutil.copytree(STOCK, machine.folder / "stock")
+    words = Tokenizer(
+        WordLevel({"any": 0}, unk_token="any")
+    )  # no more of them than the double says
+    words.pre_tokenizer = WhitespaceSplit()
+    words.save(str(source / "tokenizer.json"))
+    file = machine.rows("tensor_parallel = [1, 2, 8]")
+    wide = f'path = "{source}"\nattention_copies = 8\ntensor_parallel = 8'
+    file.write_text(file.read_text().replace('path = "tiny"', wide))
+    machine.gpus(a_gpu(0), a_gpu(1))
+    code, said = machine.run("-m", "h200 and canary")
+    assert code == 0, said
+    assert "left out: 1 rows, found: 2 x NVIDIA H200: 1 that need 8 x H200" in said
+    assert machine.starts == ["tiny 0", "tiny 0,1"]
+    runs = [json.loads(run.read_text()) for run in sorted(machine.folder.glob("runs/*/run.json"))]
+    (wide_folder,) = (machine.folder / "cache").iterdir()
+    assert [run["server"]["facts"]["model_path"] for run in runs] == [str(wide_folder)] * 2
+    settings = [run["server"]["environment"].get("NCCL_NVLS_ENABLE") for run in runs]
+    assert settings == [None, "0"]
+    code, said = machine.run("-m", "h200", "-k", "tiny-fa3-h200")
+    assert code == 4
+    assert "tiny-fa3-h200 needs 8 x H200, which is not on this machine" in said
+    machine.gpus(a_gpu(0))
+    code, said = machine.run("-m", "h200 and parallel")
+    assert code == 5
+    assert "nothing was measured; left out: 2 rows, found: 1 x NVIDIA H200" in said
 
 
 def test_a_refusal_is_no_verdict_with_sglangs_own_reason(machine: Machine) -> None:

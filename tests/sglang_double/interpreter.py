@@ -6,7 +6,7 @@ The variable SGLANG_DOUBLE names a JSON file with what it is told: `version`, `d
 `server_info` (changes to what it reports), `log` (lines), `late_log` (one that comes while it
 serves), `refuses` (backend → the last words of a server that is asked for it), `double` (arguments
 of the double), `besides` (backend → more of them), `served` (a folder where each GPU in use is a
-file, and every start a line of `starts`). A second server on a GPU is written down there as `clash`.
+file, and every start a line of `starts`). A second server on a GPU is written there as `clash`.
 """
 
 import json

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from fixtures.canary import CANARY_DIR
+from fixtures.canary.cache import default_cache_dir
 from fixtures.canary.checkpoint import Array, read_text_config, read_weights
-from fixtures.canary.export import cached_gguf, default_cache_dir, export_gguf
+from fixtures.canary.export import cached_gguf, export_gguf
 from fixtures.canary.gguf_tensors import llama_cpp_tensors
 
 STOCK = CANARY_DIR / "stock"

@@ -10,7 +10,7 @@ from typing import Any
 from evals.completions import Endpoint, Failure, Reply
 from evals.prompts import Prompt
 from evals.records import FORMAT, Recorder, read_records, read_run, write_json
-from evals.scoring import count, make_record
+from evals.scoring import completion_tokens, count, make_record
 from evals.task import Settings, Task, configuration
 from evals.verdict import Counts
 
@@ -59,6 +59,8 @@ def write_run(
             folder.name, task, Endpoint("http://nowhere", model), Settings(about=about)
         ),
         "partial": task.partial,
+        "counts": asdict(sum(map(count, records), Counts())),
+        "completion_tokens": completion_tokens(records),
     }
     write_json(folder / "run.json", {**content, **about})
     with Recorder(folder, records):

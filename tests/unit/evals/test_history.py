@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from evals.__main__ import main
 from evals.baseline.save import baseline_of
 from evals.baseline.store import write_baseline
 from evals.history import read_history, trend
-from evals.points import Point
+from evals.points import Point, read_point
 from evals.report.history import rows_text, trend_text
 from evals.saved import load_run
 from evals.task import Task
@@ -317,3 +318,23 @@ def test_a_plot_without_matplotlib_says_what_to_install(
     code, _, err = said(capsys, runs, "--plot", tmp_path / "plot.png")
     assert code == 2
     assert "matplotlib is missing; pip install -e '.[report]'" in err
+
+
+@pytest.mark.parametrize("fate", [WRONG, INVALID, FAILED, MISSING])
+def test_a_run_that_tells_its_counts_is_the_point_that_its_records_make(
+    keep: Kept, fate: str
+) -> None:
+    folder = keep(1, [fate] * 7 + [RIGHT] * (ROWS - 7), verdict=None)
+    told = read_point(folder)
+    content = json.loads((folder / "run.json").read_text())
+    del content["counts"]
+    (folder / "run.json").write_text(json.dumps(content))
+    read = read_point(folder)
+    assert replace(read, about=told.about) == told
+
+
+def test_a_run_that_tells_other_counts_than_it_has_records_is_read(keep: Kept) -> None:
+    folder = keep(1, [RIGHT] * ROWS, verdict=None)
+    file = folder / "answers.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    assert read_point(folder).counts.answered == ROWS - 1
