@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import numpy as np
 
 from evals.records import FORMAT, Record, write_json
+from evals.repeats import Disagreement, disagreement
 from evals.run import Evaluation
 from evals.scoring import tokens_per_second
 from evals.statistics import chance_to_fail, clustered_interval, count_needed
@@ -25,11 +27,11 @@ class Summary:
 
     `questions` is what all runs together were to ask. `interval` is Wilson's 95% one, of several
     runs clustered by question; both it and `accuracy` are over the questions answered, None where
-    none was. `chance_to_fail` is set where
-    the gate lies within the interval: what a system of this accuracy risks by luck. `retried`
-    counts answers that took more than one try; `latency` maps a percentile to seconds. `failed`
-    maps the id of each question whose request failed to its error; `stopped` says why an early stop
-    ended the last run; `known_defect` why a fail was expected.
+    none was. `repeats` tells, of several runs, which questions were right in some of them alone.
+    `chance_to_fail` is set where the gate lies within the interval: what a system of this accuracy
+    risks by luck. `retried` counts answers that took more than one try; `latency` maps a percentile
+    to seconds. `failed` maps the id of each question whose request failed to its error; `stopped`
+    says why an early stop ended the last run; `known_defect` why a fail was expected.
     """
 
     name: str
@@ -55,7 +57,14 @@ class Summary:
     runs: tuple[str, ...]
     accuracies: tuple[float | None, ...]
     server: dict[str, Any]
+    repeats: Disagreement | None = None
     known_defect: str | None = None
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the runs' accuracies; None of a single run."""
+        known = [accuracy for accuracy in self.accuracies if accuracy is not None]
+        return stdev(known) if len(known) > 1 else None
 
 
 def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
@@ -100,6 +109,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         runs=tuple(str(evaluation.folder) for evaluation in evaluations),
         accuracies=tuple(evaluation.counts.accuracy for evaluation in evaluations),
         server=first.server,
+        repeats=_repeats(evaluations),
     )
 
 
@@ -113,7 +123,7 @@ def write_summary(summary: Summary) -> Path:
 def summary_from(content: Mapping[str, Any]) -> Summary:
     """The summary that `write_summary` wrote, from the file's content."""
     plain = {key: value for key, value in content.items() if key != "format"}
-    gate, interval = plain["gate"], plain["interval"]
+    gate, interval, repeats = plain["gate"], plain["interval"], plain.get("repeats")
     return Summary(
         **plain
         | {
@@ -124,8 +134,19 @@ def summary_from(content: Mapping[str, Any]) -> Summary:
             "gate": None if gate is None else Gate(**gate),
             "runs": tuple(plain["runs"]),
             "accuracies": tuple(plain["accuracies"]),
+            "repeats": repeats and Disagreement(repeats["share"], tuple(repeats["questions"])),
         }
     )
+
+
+def _repeats(evaluations: Sequence[Evaluation]) -> Disagreement | None:
+    """Of the questions that every run answered."""
+    right = [
+        {record.id: record.right is True for record in evaluation.records if record.error is None}
+        for evaluation in evaluations
+    ]
+    common = sorted(set.intersection(*(set(of_run) for of_run in right)))
+    return disagreement({key: [of_run[key] for of_run in right] for key in common})
 
 
 def _interval(records: Sequence[Record]) -> tuple[float, float] | None:

@@ -63,8 +63,7 @@ def message(summary: Summary) -> str:
             f"at most {gate.invalid} invalid{pooled}"
         )
     if len(summary.accuracies) > 1:
-        each = ", ".join(_or_dash(accuracy, "{:.4f}") for accuracy in summary.accuracies)
-        lines.append(f"  accuracy of each run: {each}")
+        lines.append(f"  {repeats_line(summary)}")
     if summary.chance_to_fail is not None:
         lines.append(
             f"  near the gate: a system whose true accuracy is {summary.accuracy:.4f} fails it by "
@@ -81,6 +80,25 @@ def message(summary: Summary) -> str:
     if (summary.failed or summary.missing) and summary.stopped is None and alone:
         lines.append(f"  next: ask what is missing with --resume={summary.runs[-1]}")
     return "\n".join(lines)
+
+
+def repeats_line(summary: Summary) -> str:
+    """How several runs of one row differ."""
+    each = ", ".join(_or_dash(accuracy, "{:.4f}") for accuracy in summary.accuracies)
+    line = f"accuracy of each of {len(summary.accuracies)} runs: {each}"
+    if summary.spread is None or summary.repeats is None:
+        return line
+    flipping = summary.repeats.questions
+    named = f": {_few(flipping)}" if flipping else ""
+    return (
+        f"{line}; standard deviation {100 * summary.spread:.2f} points; between two runs "
+        f"{summary.repeats.share:.2%} of the questions flip, {len(flipping)} in all{named}"
+    )
+
+
+def _few(questions: Sequence[str]) -> str:
+    more = len(questions) - LISTED
+    return ", ".join(questions[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _plain(value: object) -> str:

@@ -157,7 +157,7 @@ def test_more_failed_requests_than_fit_are_named_in_one_line() -> None:
     assert "and 2 more: test-0010, test-0011" in text
 
 
-def test_runs_are_pooled_and_each_is_shown() -> None:
+def test_runs_are_pooled_and_each_is_shown(tmp_path: Path) -> None:
     halves = [
         evaluation([record(n, right=n >= lost) for n in range(100)], Path(f"runs/{lost}"))
         for lost in (5, 9)
@@ -165,7 +165,13 @@ def test_runs_are_pooled_and_each_is_shown() -> None:
     pooled = summarize(halves, Gate(0.93, runs=2))
     assert (pooled.outcome, pooled.questions, pooled.needed) == (Outcome.PASS, 200, 186)
     text = message(pooled)
-    assert "accuracy of each run: 0.9500, 0.9100" in text
+    assert (
+        "accuracy of each of 2 runs: 0.9500, 0.9100; standard deviation 2.83 points; between two "
+        "runs 4.00% of the questions flip, 4 in all: test-0005, test-0006, test-0007, test-0008"
+    ) in text
+    file = write_summary(replace(pooled, runs=(str(tmp_path),)))
+    kept = summary_from(json.loads(file.read_text()))
+    assert (kept.repeats, kept.spread) == (pooled.repeats, pooled.spread)
     assert "2 runs pooled" in text
     assert "records: runs/5, runs/9" in text
     assert summarize(halves[:1], Gate(0.93, runs=2)).outcome is Outcome.NO_VERDICT
