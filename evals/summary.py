@@ -95,7 +95,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         interval=interval,
         gate=gate,
         needed=needed,
-        chance_to_fail=_risk(counts.accuracy, interval, gate, questions, needed),
+        chance_to_fail=_risk(counts.accuracy, interval, gate, first.asked),
         accuracy_sglang=counts.right_sglang / answered if answered else None,
         retried=sum(record.tries > 1 for record in records if record.error is None),
         seconds=round(seconds, 3),
@@ -163,11 +163,12 @@ def _risk(
     interval: tuple[float, float] | None,
     gate: Gate | None,
     questions: int,
-    needed: int | None,
 ) -> float | None:
-    if accuracy is None or interval is None or gate is None or needed is None:
+    """Luck is in which `questions` are asked; asking them again takes none of it away."""
+    if accuracy is None or interval is None or gate is None:
         return None
     near = interval[0] <= gate.accuracy <= interval[1]
+    needed = count_needed(gate.accuracy, questions)
     return chance_to_fail(accuracy, questions, needed) if near else None
 
 

@@ -183,6 +183,9 @@ def test_asking_the_same_again_does_not_make_the_accuracy_surer() -> None:
     once = summarize(alone, None).interval
     assert once == pytest.approx(wilson_interval(91, 100))
     assert summarize(alone * 3, None).interval == pytest.approx(once)
+    luck = [summarize(alone * runs, Gate(0.93, runs=runs)).chance_to_fail for runs in (1, 3)]
+    assert luck[0] is not None
+    assert luck[0] == luck[1]
 
 
 def test_runs_that_differ_make_the_accuracy_surer() -> None:
