@@ -1,4 +1,4 @@
-"""Where a reference implementation's answers are known, a server is held against them.
+"""A server is held against known answers: a reference implementation's, or another backend's.
 
 After the gate: what is asked here must not warm the caches of a measured run.
 """
@@ -22,5 +22,6 @@ def test_reference_texts(server: Server, evaluate: Evaluate, gate: GateChecker) 
 
 @pytest.mark.drift
 def test_reference_drift(server: Server, drift: MeasureDrift, gate: GateChecker) -> None:
-    """The log-probabilities of transformers' own answers are near those of transformers in fp32."""
+    """Log-probabilities of a reference's answers are near its own: transformers' in fp32, or, for
+    a model that it never answered, those of the generation's reference backend."""
     gate.check_drift(drift(server))

@@ -1,6 +1,6 @@
 """SGLang's native /tokenize and /generate with `return_logprob`, in the form that 0.5.15 answers.
 
-A token of a prompt is a byte of it; the tokens behind the prompt are whatever was sent.
+A token of a text is a byte of it; the tokens behind the prompt are whatever was sent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ def generate(
 ) -> list[dict[str, Any]]:
     """One item for each input: `known` log-probabilities by question, `shift` added to each.
 
-    `other`: of other tokens than were sent. LookupError, TypeError for what is not asked so.
+    Of a question that is not known, each token has -0.5. `other`: of other tokens than were sent.
+    LookupError, TypeError for what is not asked so.
     """
     items = []
     for ids, start in zip(asked["input_ids"], asked["logprob_start_len"], strict=True):
         prompt, answer = bytes(ids[: start + 1]).decode(), ids[start + 1 :]
-        logprobs = [p + shift for p in known[question_in(prompt)]]
+        before = known.get(question_in(prompt), [-0.5] * len(answer))
+        logprobs = [p + shift for p in before]
         returned = [token + other if token != HIGHEST else 0 for token in answer]
         meta = {
             "prompt_tokens": len(ids),

@@ -47,7 +47,7 @@ class Service:
             return self._complete(connection, request)
         if (request.method, path) == ("POST", "/flush_cache"):
             return _send(connection, {"success": True})
-        if request.method == "POST" and path in ("/tokenize", "/generate") and self._logprobs:
+        if request.method == "POST" and path in ("/tokenize", "/generate"):
             return self._score(connection, path, request.body)
         if request.method != "GET":
             return _refuse(connection, 404, f"No {request.method} {path} here.", "not_found")

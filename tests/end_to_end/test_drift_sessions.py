@@ -86,8 +86,9 @@ def test_fewer_questions_than_the_row_names_are_no_verdict(machine: Machine) -> 
     assert "fewer questions than the row" in said
 
 
-def test_a_model_without_a_reference_is_no_verdict(machine: Machine) -> None:
+def test_a_damaged_reference_is_no_verdict(machine: Machine) -> None:
     (machine.folder / "tiny" / "logprobs.npz").rename(machine.folder / "elsewhere.npz")
+    (machine.folder / "tiny" / "logprobs.npz").write_text("none")
     machine.told["double"][-1] = str(machine.folder / "elsewhere.npz")
     code, said = machine.run("-m", "drift")
     assert code == 11, said
