@@ -122,13 +122,23 @@ def compare(
     )
 
 
+LEAST_SHARE = 0.5
+
+
 def judge_drift(drift: Drift, bounds: Bounds) -> Outcome:
-    """Fail above a bound; a report where there is none."""
+    """Fail above a bound; a report where there is none.
+
+    No verdict where less than `LEAST_SHARE` of the reference's tokens could be compared: what comes
+    after texts part is not seen.
+    """
     pairs = [(drift.change.mean, bounds.mean), (drift.change.max, bounds.max)]
     held = [found <= bound for found, bound in pairs if bound is not None]
     if not held:
         return Outcome.REPORT
-    return Outcome.PASS if all(held) else Outcome.FAIL
+    if not all(held):
+        return Outcome.FAIL
+    enough = drift.tokens >= LEAST_SHARE * drift.of
+    return Outcome.PASS if enough else Outcome.NO_VERDICT
 
 
 def told(drift: Drift, bounds: Bounds) -> str:

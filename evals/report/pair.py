@@ -143,7 +143,8 @@ def _notes(seen: Comparison) -> list[str]:
         repeats = (
             f"more than {MOST_REPEATS} {what} would be needed"
             if verdict.repeats is None
-            else f"{verdict.repeats} {what} would settle it if these shares stay"
+            else f"{verdict.repeats} {what} might settle it, more if the same answers flip "
+            "each time"
         )
         notes.append(
             f"  warning: a drop above {200 * verdict.gate.tolerance:g} points is neither shown nor "

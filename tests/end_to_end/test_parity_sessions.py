@@ -89,6 +89,46 @@ def test_a_server_that_does_not_start_leaves_its_parity_without_a_verdict(
     assert "3 gates: 1 passed, 0 failed, 2 without a verdict; exit code 11" in said
 
 
+CLOSE = {"fa3": ["--accuracy", "0.955"], "triton": ["--seed", "1", "--accuracy", "0.95"]}
+
+
+def test_what_one_run_cannot_tell_passes_and_auto_makes_more_on_the_one_gpu_there_is(
+    machine: Machine,
+) -> None:
+    machine.gpus(a_gpu(0))
+    machine.told["besides"] = CLOSE
+    code, said = machine.run("-m", "h200")
+    assert code == 0, said
+    assert f"NOTICE: {PAIR}: cannot tell whether it is worse" in said
+    assert len(machine.starts) == 2
+    machine.folder.joinpath("runs").rename(machine.folder / "earlier")
+    code, said = machine.run("-m", "h200", "--repeats", "auto")
+    assert code == 0, said
+    assert "3 gates: 3 passed" in said
+    roles = [run["role"] for run in pair_of(machine)["runs"]]
+    assert roles.count("baseline") == roles.count("candidate") == 3
+    assert len(machine.starts) == 6
+    assert not (machine.served / "clash").exists()
+
+
+def test_workers_that_share_one_gpu_do_not_wait_for_each_other(machine: Machine) -> None:
+    machine.gpus(a_gpu(0))
+    code, said = machine.run("-m", "h200", "-n", "2")
+    assert code == 10, said
+    assert f"\n{PAIR}  WORSE " in said
+    assert not (machine.served / "clash").exists()
+
+
+def test_a_parity_gate_named_by_its_id_is_never_left_out_in_silence(machine: Machine) -> None:
+    machine.rows("", TRITON, 'generation = "b200"\n' + TRITON, 'generation = "b200"')
+    place = "tests/accuracy/test_parity.py::test_backend_parity"
+    code, said = machine.run(f"{place}[tiny-fa3-vs-triton-b200]", tests=())
+    assert code == 4, said
+    assert "needs B200, which is not on this machine" in said
+    code, said = machine.run("-k", "triton-vs-fa3")
+    assert code == 10, said
+
+
 def test_a_worker_that_is_killed_leaves_nobody_waiting(machine: Machine) -> None:
     machine.told["besides"] = {"fa3": ["--delay", "0.3"]}
     with ended(machine.start("-m", "h200", "-n", "2", "-v")) as session:

@@ -82,7 +82,9 @@ class Machine:
         file = self.served / "starts"
         return file.read_text().splitlines() if file.exists() else []
 
-    def start(self, *words: str, runs: str = "runs") -> "subprocess.Popen[str]":
+    def start(
+        self, *words: str, runs: str = "runs", tests: tuple[str, ...] = ("tests/accuracy",)
+    ) -> "subprocess.Popen[str]":
         (self.folder / "told.json").write_text(json.dumps(self.told))
         outside = {
             name: value
@@ -104,7 +106,7 @@ class Machine:
         )
         python = ("--server-python", str(self.folder / "python"))
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", "tests/accuracy", *quiet, *where, *python, *words],
+            [sys.executable, "-m", "pytest", *tests, *quiet, *where, *python, *words],
             cwd=ROOT,
             env={**outside, **given},
             stdin=subprocess.DEVNULL,
@@ -113,9 +115,9 @@ class Machine:
             text=True,
         )
 
-    def run(self, *words: str, timeout: float = 120) -> tuple[int, str]:
+    def run(self, *words: str, timeout: float = 120, **start: Any) -> tuple[int, str]:
         """Exit code and output; nothing that the session started may be left."""
-        with ended(self.start(*words)) as session:
+        with ended(self.start(*words, **start)) as session:
             said, _ = session.communicate(timeout=timeout)
         assert "Traceback" not in said, said
         assert self.left() == []

@@ -202,7 +202,7 @@ def test_what_cannot_be_told_names_the_runs_of_each_side(tmp_path: Path, small_t
     ours, theirs = ([losing(range(n, n + 3)) for n in both] for both in ((0, 3), (6, 9)))
     seen = compared(tmp_path, small_task, ours, theirs)
     assert seen.outcome is Parity.CANNOT_TELL
-    assert f"{seen.verdict.repeats} runs of each side would settle it" in comparison_text(seen)
+    assert f"{seen.verdict.repeats} runs of each side might settle it" in comparison_text(seen)
 
 
 def test_the_values_hold_every_run_and_how_repeats_differ(tmp_path: Path, small_task: Task) -> None:

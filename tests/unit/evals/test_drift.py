@@ -94,3 +94,15 @@ def test_one_line_tells_it_all() -> None:
         "percentile 2.4e-01, maximum 2.5e-01 at token 2 of a; 1 of 2 texts part, the first at "
         "token 1 of b"
     )
+
+
+def test_with_few_of_the_tokens_compared_nothing_passes_and_a_fail_stays_one() -> None:
+    few = [Scored((-0.5,), (5, 1)), Scored((-3.0,), (8, 1))]
+    drift = compare(["a", "b"], REFERENCE, few)
+    assert (drift.tokens, drift.of) == (2, 5)
+    assert judge_drift(drift, Bounds(mean=1e-5)) is Outcome.NO_VERDICT
+    assert judge_drift(drift, Bounds()) is Outcome.REPORT
+    worse = compare(["a", "b"], REFERENCE, [Scored((-0.6,), (5, 1)), Scored((-3.0,), (8, 1))])
+    assert judge_drift(worse, Bounds(mean=1e-5)) is Outcome.FAIL
+    enough = compare(["a", "b"], REFERENCE, [Scored((-0.5, -1.0), (5, 6, 1)), few[1]])
+    assert judge_drift(enough, Bounds(mean=1e-5)) is Outcome.PASS

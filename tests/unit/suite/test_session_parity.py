@@ -173,13 +173,14 @@ def test_auto_runs_what_would_settle_it_and_judges_again_at_half_of_alpha(
     wanted = parity_of(suite, ON)
     asked: list[tuple[str, int]] = []
 
-    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path) -> list[Any]:
+    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, *, judged: bool) -> list[Any]:
+        assert not judged  # or the gate of one run would end the others early
         asked.append((row.id, runs))
         wrong = range(40) if row is REFERENCE else range(42)  # its first run was bad luck
         suite.measured(row, *[wrong] * runs)
         made = suite.folders[row.id][-runs:]
         del suite.folders[row.id][-runs:]
-        return [SimpleNamespace(folder=folder) for folder in made]
+        return [SimpleNamespace(folder=folder, trouble=(), void=()) for folder in made]
 
     monkeypatch.setattr(session, "serving", no_server)
     monkeypatch.setattr(session, "measure_runs", measure_runs)
@@ -189,6 +190,41 @@ def test_auto_runs_what_would_settle_it_and_judges_again_at_half_of_alpha(
     assert len(seen.candidate.runs) == 1 + asked[0][1]
     assert seen.outcome is Parity.NO_WORSE
     assert seen.verdict.corrected == pytest.approx(min(1.0, 2 * seen.verdict.p))
+
+
+def test_an_extra_run_that_fails_leaves_what_was_seen_before(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.more_repeats = True
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(24, 72))
+    broken = SimpleNamespace(folder=suite.tmp_path / "nowhere", trouble=("it died",), void=())
+    monkeypatch.setattr(session, "serving", no_server)
+    monkeypatch.setattr(session, "measure_runs", lambda *_, **__: [broken])
+    seen = parity_of(suite, ON).of(Pair(ON, REFERENCE))
+    assert (seen.outcome, len(seen.candidate.runs)) == (Parity.CANNOT_TELL, 1)
+
+
+def test_a_pair_that_is_settled_at_the_first_look_stays_so(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.more_repeats = True
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(24, 72))
+    suite.measured(Q8, range(80))
+
+    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, **_: Any) -> list[Any]:
+        suite.measured(row, *[range(60)] * runs)  # in which the reference is as bad
+        made = suite.folders[row.id][-runs:]
+        del suite.folders[row.id][-runs:]
+        return [SimpleNamespace(folder=folder, trouble=(), void=()) for folder in made]
+
+    monkeypatch.setattr(session, "serving", no_server)
+    monkeypatch.setattr(session, "measure_runs", measure_runs)
+    parity = parity_of(suite, ON, Q8)
+    assert len(parity.of(Pair(ON, REFERENCE)).candidate.runs) > 1
+    settled = parity.of(Pair(Q8, REFERENCE))
+    assert (settled.outcome, len(settled.baseline.runs)) == (Parity.WORSE, 1)
 
 
 def test_a_row_without_tests_of_its_own_is_measured_for_the_comparison(
