@@ -89,11 +89,19 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
         raise RecordsNotWritten(f"{file} cannot be written: {error}") from error
 
 
+def parsed(text: str | bytes) -> Any:
+    """What JSON holds. Raises ValueError for what is none, or is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def read_run(folder: Path) -> dict[str, Any]:
     """The content of `run.json`. Raises UsageError if it is damaged or of a newer format."""
     file = folder / "run.json"
     try:
-        content = json.loads(file.read_text("utf-8"))
+        content = parsed(file.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{folder} is no run folder: it has no run.json") from None
     except (OSError, ValueError) as error:
@@ -143,7 +151,7 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
     seen: set[str] = set()
     for number, line in _lines(file, torn_end=torn_end):
         try:
-            row = json.loads(line)
+            row = parsed(line)
             record = Record(**{key: value for key, value in row.items() if key in RECORD_KEYS})
             _check(record)
         except (ValueError, TypeError, AttributeError):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from evals.baseline.file import BASELINE_FORMAT, ENDING, Baseline, Key
 from evals.errors import RecordsNotWritten, UsageError
-from evals.records import write_json
+from evals.records import parsed, write_json
 
 
 def load_baseline(file: Path) -> Baseline:
     """Raises UsageError, one line, for a file that is damaged, of a newer format, or none."""
     try:
         text = file.read_text("utf-8")
-        content = json.loads(text)
+        content = parsed(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     number = content.get("format") if isinstance(content, dict) else None

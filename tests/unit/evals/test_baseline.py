@@ -109,6 +109,24 @@ def test_a_run_that_does_not_tell_its_row_has_no_key(tmp_path: Path, small_task:
         key_of(load_run(folder))
 
 
+def test_a_tensor_parallel_size_that_is_no_number_is_no_part_of_a_key(run: Save) -> None:
+    with pytest.raises(UsageError, match="does not tell the row's tensor_parallel"):
+        key_of(load_run(run(row=row_of(tensor_parallel="two"))))
+
+
+def test_a_model_of_a_long_name_has_a_baseline(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    one, other = (run(last, model="m" * 299 + last) for last in "mn")
+    for folder in (one, other):
+        assert said(capsys, "save", folder, f"--dir={store}")[0] == 0
+    names = [file.name for file in store.iterdir()]
+    assert len(names) == 2
+    assert max(map(len, names)) < 240
+    code, out, _ = said(capsys, "check", one, f"--dir={store}")
+    assert (code, "another key" in out) == (0, False)
+
+
 def test_repeats_make_one_baseline_in_the_order_of_their_start(run: Save) -> None:
     runs = [
         load_run(run(f"r{day}", [WRONG] * day + [RIGHT] * (200 - day), started=f"2026-12-0{day}"))
@@ -209,7 +227,7 @@ def test_a_damaged_file_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": 1}', b"[" * 100_000])
 def test_what_is_no_baseline_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / NAME
     file.write_bytes(content)

@@ -16,7 +16,7 @@ from evals.__main__ import main
 from evals.baseline.save import baseline_of
 from evals.baseline.store import write_baseline
 from evals.history import read_history, trend
-from evals.points import Point, read_point
+from evals.points import YEARS, Point, read_point
 from evals.report.history import rows_text, trend_text
 from evals.saved import load_run
 from evals.task import Task
@@ -163,7 +163,12 @@ def test_damaged_runs_are_named_and_left_out(
     (keep(2, fates(3)) / "run.json").write_text("{")
     (keep(3, fates(3), verdict=None) / "answers.jsonl").write_text("{}\n")
     keep(4, fates(3), counts={"rigth": 1})
+    times = ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00", "yesterday")
+    for day, time in enumerate(times, 5):
+        file = keep(day, fates(3)) / "run.json"
+        file.write_text(file.read_text().replace(f"2026-05-{day:02d}T08:00:00+00:00", time))
     (runs / "x.baseline.json").write_text("{}")
+    (runs / "y.baseline.json").write_text("[" * 100_000)
     code, out, _ = said(capsys, runs)
     assert code == 0
     assert out.startswith("row: 1 runs\n")
@@ -171,7 +176,9 @@ def test_damaged_runs_are_named_and_left_out(
         str(runs / "day-2" / "row" / "run.json"),
         str(runs / "day-3" / "row" / "answers.jsonl"),
         str(runs / "day-4" / "row" / "verdict.json"),
+        *(str(runs / f"day-{day}" / "row") for day in (5, 6, 7)),
         str(runs / "x.baseline.json"),
+        str(runs / "y.baseline.json"),
     ]
 
 
@@ -304,6 +311,16 @@ def test_one_run_where_nothing_was_answered_is_listed_and_plotted(
     assert code == 0
     assert "no verdict: it died" in out
     assert rows_text(read_history([runs])[0]).splitlines()[1].split()[3:] == ["-"] * 5
+
+
+def test_the_earliest_and_the_latest_time_of_a_run_can_be_plotted(
+    capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    for day, year in enumerate((YEARS[0], YEARS[-1]), 1):
+        file = keep(day, fates(3)) / "run.json"
+        file.write_text(file.read_text().replace(f"2026-05-{day:02d}T", f"{year}-12-31T"))
+    assert said(capsys, runs, "--plot", tmp_path / "plot.png")[0] == 0
 
 
 def test_a_plot_without_matplotlib_says_what_to_install(
