@@ -180,10 +180,16 @@ def test_a_file_is_not_written_over_unless_told_to(
     assert [file.name for file in store.iterdir()] == [NAME]
 
 
-def test_the_file_of_another_key_is_never_replaced(run: Save, saved: Path, store: Path) -> None:
-    edited(saved, lambda content: content["key"].update(backend="other"))
-    with pytest.raises(UsageError, match="is the baseline of tiny llama_cpp other"):
-        write_baseline(baseline_of([load_run(run())]), store, replace=True)
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_of_another_key_is_told_and_never_replaced(
+    run: Save, store: Path, replace: bool
+) -> None:
+    one, other = (baseline_of([load_run(run(model, model=model))]) for model in ("tin y", "tin-y"))
+    before = write_baseline(one, store).read_bytes()
+    told = "is the baseline of tin y .*, not of tin-y .*: each needs a folder of its own"
+    with pytest.raises(UsageError, match=told):
+        write_baseline(other, store, replace=replace)
+    assert [file.read_bytes() for file in store.iterdir()] == [before]
 
 
 def test_a_repeat_of_all_questions_takes_under_40_kb(tmp_path: Path, store: Path) -> None:
