@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from evals.errors import RecordsNotWritten, UsageError
 
@@ -106,11 +106,12 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise UsageError(f"{folder} is no run folder: it has no run.json") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+    number = content.get("format") if isinstance(content, dict) else None
+    if type(number) is not int or number < 1:
         raise UsageError(f"{file} has no format number: it is not a run's")
-    if content["format"] > FORMAT:
+    if number > FORMAT:
         raise UsageError(
-            f"{file} has format {content['format']}, this version reads up to {FORMAT}: "
+            f"{file} has format {number}, this version reads up to {FORMAT}: "
             "read it with the version that wrote it"
         )
     configuration, attempts = content.get("configuration"), content.get("attempts")
@@ -121,7 +122,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         lacks.append("attempts")
     if lacks:
         raise UsageError(f"{file} does not tell {', '.join(lacks)}: it is damaged")
-    return content
+    return cast("dict[str, Any]", content)
 
 
 def _is_attempt(value: Any) -> bool:

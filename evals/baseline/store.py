@@ -19,7 +19,7 @@ def load_baseline(file: Path) -> Baseline:
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     number = content.get("format") if isinstance(content, dict) else None
-    if type(number) is not int or not {"key", "runs"} <= content.keys():
+    if type(number) is not int or number < 1 or not {"key", "runs"} <= content.keys():
         raise UsageError(f"{file} is no baseline: it has no format number, key and runs")
     if number > BASELINE_FORMAT:
         raise UsageError(

@@ -210,6 +210,7 @@ def test_a_repeat_of_all_questions_takes_under_40_kb(tmp_path: Path, store: Path
     [
         (set_to("format", value=BASELINE_FORMAT + 1), "has format 2, this version reads up to 1"),
         (set_to("format", value="1"), "is no baseline"),
+        (set_to("format", value=0), "is no baseline"),
         (set_to("notes", value=""), "damaged: notes: Extra inputs are not permitted"),
         (set_to("runs", value=[]), "damaged: runs: "),
         (set_to("key", "tensor_parallel", value="1"), "damaged: key.tensor_parallel: "),
@@ -260,6 +261,14 @@ def test_list_shows_each_baseline_and_names_damaged_files(
         "1.2",
     ]
     assert broken.startswith(f"{store / 'broken.baseline.json'} cannot be read")
+
+
+def test_a_line_break_in_a_models_name_does_not_break_the_list(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    assert said(capsys, "save", run(model="tin\ny"), f"--dir={store}")[0] == 0
+    _, line = said(capsys, "list", f"--dir={store}")[1].splitlines()
+    assert line.startswith("tin y llama_cpp fa_on cpu train tp1 ")
 
 
 def test_a_key_makes_a_readable_file_name_whatever_it_holds() -> None:

@@ -166,6 +166,7 @@ def test_runs_of_different_things_are_refused_in_one_line(
         ("gone", "holds 0 answers, run.json tells of 200"),
         ("twice", "question test-0000 has a record already"),
         ("newer", f"has format {FORMAT + 1}, this version reads up to {FORMAT}"),
+        ("format 0", "has no format number: it is not a run's"),
         ("no configuration", "does not tell configuration: it is damaged"),
         ("no shots", "does not tell shots: it is damaged"),
         ("no attempts", "does not tell attempts: it is damaged"),
@@ -189,6 +190,8 @@ def test_a_damaged_run_is_refused_in_one_line(
         file.write_text("".join([*lines, lines[0]]))
     elif damage == "newer":
         about["format"] = FORMAT + 1
+    elif damage == "format 0":
+        about["format"] = 0
     elif damage == "no shots":
         del about["configuration"]["shots"]
     elif damage != "deep":

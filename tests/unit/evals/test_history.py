@@ -220,6 +220,36 @@ def test_a_copy_of_a_run_is_no_second_point(keep: Kept, runs: Path, tmp_path: Pa
     assert point.notes == (f"also lies in {copy}",)
 
 
+def test_runs_of_one_start_that_counted_otherwise_are_two_points(keep: Kept, runs: Path) -> None:
+    first_folder = keep(1, fates(3))
+    second = keep(2, fates(4))
+    file = second / "run.json"
+    file.write_text(file.read_text().replace("2026-05-02T", "2026-05-01T"))
+    points = points_of(runs)
+    assert [(point.where, point.notes) for point in points] == [(first_folder, ()), (second, ())]
+
+
+def test_runs_that_are_all_damaged_end_with_2_and_their_names(
+    capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path
+) -> None:
+    file = keep(1, fates(3)) / "run.json"
+    file.write_text("{")
+    for words in ((runs,), (runs, "--row", "row")):
+        code, out, _ = said(capsys, *words)
+        assert code == 2
+        title, line = out.splitlines()
+        assert title == "no run that can be read"
+        assert line.startswith(f"damaged, left out: {file} cannot be read")
+
+
+def test_a_note_of_two_lines_is_one_cell(
+    capsys: pytest.CaptureFixture[str], keep: Kept, tmp_path: Path
+) -> None:
+    run = load_run(keep(1, fates(3)))
+    file = write_baseline(baseline_of([run], "good\nenough"), tmp_path / "store")
+    assert said(capsys, file)[1].splitlines()[2].endswith("  baseline: good enough")
+
+
 def test_several_rows_are_listed_with_the_latest_whole_runs_figures(
     capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path
 ) -> None:
@@ -280,7 +310,7 @@ def test_runs_that_are_not_whole_are_no_part_of_a_trend(keep: Kept, runs: Path) 
     assert trend(points_of(runs)) is None
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "PNG"])
 def test_a_plot_and_all_of_it_as_json(
     capsys: pytest.CaptureFixture[str],
     keep: Kept,
@@ -295,7 +325,11 @@ def test_a_plot_and_all_of_it_as_json(
     plot, file = tmp_path / f"plot.{ending}", tmp_path / "history.json"
     assert said(capsys, runs, "--plot", plot, "--json", file)[0] == 0
     head = plot.read_bytes()[:200]
-    assert head.startswith(b"\x89PNG") if ending == "png" else b"<svg" in plot.read_bytes()[:900]
+    assert (
+        head.startswith(b"\x89PNG")
+        if ending.lower() == "png"
+        else b"<svg" in plot.read_bytes()[:900]
+    )
     values = json.loads(file.read_text())["rows"]["row"]
     assert [run["whole"] for run in values["runs"]] == [True, False]
     assert values["runs"][0]["counts"]["right"] == 197
