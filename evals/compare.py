@@ -10,6 +10,7 @@ from itertools import combinations, product
 from typing import Any
 
 from evals.errors import NotComparable, UsageError
+from evals.identity import identity
 from evals.parity import PairVerdict, Parity, ParityGate, judge, stands
 from evals.records import Record
 from evals.repeats import Evidence, evidence_of
@@ -58,7 +59,7 @@ def compare(
     `corrected` is this comparison's p among several (`holm`).
 
     Raises:
-        UsageError: a side has no run, or the same one twice.
+        UsageError: a side has no run, a run is given twice, or those of a side are no repeats.
         NotComparable: two runs differ in questions, protocol, shots, model or sampling, one line
             that says in what; or no question was answered in all.
     """
@@ -66,6 +67,10 @@ def compare(
     runs, sizes = (*before, *after), (len(before), len(after))
     for one, other in combinations(runs, 2):
         refuse_different(one, other)
+    for role, repeats in (("baseline", before), ("candidate", after)):
+        _refuse_mixture(repeats, role)
+    if both := {run.folder.resolve() for run in before} & {run.folder.resolve() for run in after}:
+        raise UsageError(f"{min(both)} is given as a run of the baseline and of the candidate")
     common = sorted(set.intersection(*(set(run.answered) for run in runs)))
     if not common:
         folders = " and ".join(str(run.folder) for run in runs)
@@ -160,6 +165,23 @@ def _runs(given: SavedRun | Sequence[SavedRun], role: str) -> tuple[SavedRun, ..
         if folders.count(folder) > 1:
             raise UsageError(f"{run.folder} is given twice as a run of the {role}")
     return runs
+
+
+def _refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
+    """Raises UsageError for runs of one side that are no repeats of one row and build."""
+    for one, other in combinations(runs, 2):
+        rows = [run.configuration["name"] for run in (one, other)]
+        servers = [identity(run.about) for run in (one, other)]
+        found = []
+        if rows[0] != rows[1]:
+            found.append(f"row ({rows[0]} and {rows[1]})")
+        if None not in servers and servers[0] != servers[1]:
+            found.append(f"server ({_shown(*servers)} and {_shown(*reversed(servers))})")
+        if found:
+            raise UsageError(
+                f"{one.folder} and {other.folder} are no repeats, as runs of the {role} must be: "
+                f"they differ in {'; '.join(found)}"
+            )
 
 
 def _answers(runs: Sequence[SavedRun], questions: Sequence[str]) -> dict[str, Answers]:

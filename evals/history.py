@@ -11,6 +11,7 @@ from evals.baseline.file import ENDING
 from evals.compare import differences
 from evals.errors import UsageError
 from evals.points import Point, baseline_points, read_point
+from evals.verdict import Counts
 
 LEAST_FOR_TREND = 6  # whole runs
 
@@ -32,10 +33,10 @@ def read_history(places: Sequence[Path]) -> tuple[dict[str, list[Point]], list[s
     """The points of each row in the order of their start, and one line for each damaged run.
 
     `places` are files of baselines, run folders, or folders that hold either at any depth. A run
-    that is a baseline too, or lies there twice, is one point, whose notes say so. Raises UsageError
-    where a place is none, or all are empty.
+    that is a baseline too, or lies there twice, is one point, whose notes say so: it is known by
+    its row, start and counts. Raises UsageError where a place is none, or all are empty.
     """
-    found: dict[tuple[str, datetime], Point] = {}
+    found: dict[tuple[str, datetime, Counts], Point] = {}
     damaged = []
     for place in _places(places):
         try:
@@ -44,10 +45,11 @@ def read_history(places: Sequence[Path]) -> tuple[dict[str, list[Point]], list[s
             damaged.append(str(error))
             continue
         for point in points:
-            same = found.setdefault((point.row, point.time), point)
+            key = point.row, point.time, point.counts
+            same = found.setdefault(key, point)
             if same is not point:
                 more = point.notes if point.is_baseline else (f"also lies in {point.where}",)
-                found[point.row, point.time] = replace(same, notes=(*same.notes, *more))
+                found[key] = replace(same, notes=(*same.notes, *more))
     if not found and not damaged:
         raise UsageError(f"no run and no baseline under {', '.join(map(str, places))}")
     rows: dict[str, list[Point]] = {}

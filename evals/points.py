@@ -18,6 +18,8 @@ from evals.saved import SavedRun, check_configuration, labels_of, load_run, read
 from evals.scoring import count, tokens_per_second
 from evals.verdict import Counts, Outcome
 
+YEARS = range(1970, 3000)  # 1970 is what a machine without a clock tells
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -150,13 +152,17 @@ def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
 
 
 def _time(about: Mapping[str, Any], folder: Path) -> datetime:
+    """In UTC, as which a time without a zone is read; of a year that a figure's axis can span."""
     attempts = about["attempts"] or [{}]
     started = about.get("started") or attempts[0].get("started")
     try:
         time = datetime.fromisoformat(str(started))
-    except ValueError:
-        raise UsageError(f"{folder / 'run.json'} does not tell when it started") from None
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        if time.year not in YEARS:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise UsageError(f"{folder} does not tell when it started ({started!r})") from None
+    return time
 
 
 def _lines(file: Path) -> int:

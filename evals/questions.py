@@ -13,6 +13,7 @@ from typing import Any
 
 from evals.answers import extract_answer
 from evals.errors import UsageError
+from evals.records import parsed
 
 SPLITS = ("train", "test")
 KNOWN_SETS = Path(__file__).with_name("question_sets.toml")
@@ -117,7 +118,7 @@ def _read_jsonl(file: Path, name: str) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = []
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
+            row = parsed(line)
         except ValueError:
             raise UsageError(
                 f"{name}: {file} line {number} is not JSON (a truncated file?); fetch it again"

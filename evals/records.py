@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType, TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from evals.errors import RecordsNotWritten, UsageError
 
@@ -89,20 +89,29 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
         raise RecordsNotWritten(f"{file} cannot be written: {error}") from error
 
 
+def parsed(text: str | bytes) -> Any:
+    """What JSON holds. Raises ValueError for what is none, or is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def read_run(folder: Path) -> dict[str, Any]:
     """The content of `run.json`. Raises UsageError if it is damaged or of a newer format."""
     file = folder / "run.json"
     try:
-        content = json.loads(file.read_text("utf-8"))
+        content = parsed(file.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{folder} is no run folder: it has no run.json") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("format"), int):
+    number = content.get("format") if isinstance(content, dict) else None
+    if type(number) is not int or number < 1:
         raise UsageError(f"{file} has no format number: it is not a run's")
-    if content["format"] > FORMAT:
+    if number > FORMAT:
         raise UsageError(
-            f"{file} has format {content['format']}, this version reads up to {FORMAT}: "
+            f"{file} has format {number}, this version reads up to {FORMAT}: "
             "read it with the version that wrote it"
         )
     configuration, attempts = content.get("configuration"), content.get("attempts")
@@ -113,7 +122,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         lacks.append("attempts")
     if lacks:
         raise UsageError(f"{file} does not tell {', '.join(lacks)}: it is damaged")
-    return content
+    return cast("dict[str, Any]", content)
 
 
 def _is_attempt(value: Any) -> bool:
@@ -143,7 +152,7 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
     seen: set[str] = set()
     for number, line in _lines(file, torn_end=torn_end):
         try:
-            row = json.loads(line)
+            row = parsed(line)
             record = Record(**{key: value for key, value in row.items() if key in RECORD_KEYS})
             _check(record)
         except (ValueError, TypeError, AttributeError):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evals.errors import UsageError
 from evals.prompts import PROTOCOLS
 from evals.questions import known_set
-from evals.records import Record, read_records, read_run
+from evals.records import Record, parsed, read_records, read_run
 from evals.verdict import Outcome
 
 CONFIGURATION_KEYS = ("model", "questions", "protocol", "shots", "sampling")
@@ -142,12 +141,18 @@ def _is_torn(file: Path) -> bool:
 
 
 def read_verdict(folder: Path) -> Mapping[str, Any]:
-    """verdict.json's content; empty where there is none to be read."""
+    """verdict.json's content; empty where there is none. Raises UsageError for a damaged one."""
+    file = folder / "verdict.json"
     try:
-        content = json.loads((folder / "verdict.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        content = parsed(file.read_text("utf-8"))
+    except FileNotFoundError:
         return {}
-    return content if isinstance(content, dict) else {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    reasons = content.get("reasons", []) if isinstance(content, dict) else None
+    if not isinstance(reasons, list) or not all(isinstance(each, str) for each in reasons):
+        raise UsageError(f"{file} is damaged")
+    return cast("dict[str, Any]", content)
 
 
 def _partial(about: Mapping[str, Any], verdict: Mapping[str, Any]) -> bool:

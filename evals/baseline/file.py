@@ -7,6 +7,7 @@ hexadecimal digits of a SHA-256, lines are short: so that a diff shows where a m
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,6 +16,7 @@ from evals.baseline.hashes import each_hash, ids
 
 BASELINE_FORMAT = 1
 ENDING = ".baseline.json"
+LONGEST_NAME = 200  # before the ending; file systems take 255 in all
 LETTERS_A_LINE = 100
 HASHES_A_LINE = 10
 
@@ -46,7 +48,11 @@ class Key(Entry):
 
     @property
     def file_name(self) -> str:
-        return re.sub(r"[^A-Za-z0-9._]+", "-", str(self)) + ENDING
+        """Of a name too long for a file system, the start and a hash of all of it."""
+        name = re.sub(r"[^A-Za-z0-9._]+", "-", str(self))
+        if len(name) > LONGEST_NAME:
+            name = f"{name[:LONGEST_NAME]}-{sha256(str(self).encode()).hexdigest()[:8]}"
+        return name + ENDING
 
     def differences(self, other: Key) -> list[str]:
         """`backend fa3 there, triton here`, where here is `other`."""

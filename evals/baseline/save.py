@@ -32,13 +32,16 @@ def key_of(run: SavedRun) -> Key:
     row = run.configuration.get("row")
     row = row if isinstance(row, dict) else {}
     parts = ("engine", "backend", "generation", "tensor_parallel")
-    if lacks := [part for part in parts if row.get(part) is None]:
+    lacks = [part for part in parts[:3] if row.get(part) is None]
+    if type(row.get("tensor_parallel")) is not int:
+        lacks.append("tensor_parallel")
+    if lacks:
         raise UsageError(f"{run.folder / 'run.json'} does not tell the row's {', '.join(lacks)}")
     return Key(
         model=str(run.configuration["model"]),
         protocol=str(run.configuration["protocol"]),
         **{part: str(row[part]) for part in parts[:3]},
-        tensor_parallel=int(row["tensor_parallel"]),
+        tensor_parallel=row["tensor_parallel"],
     )
 
 

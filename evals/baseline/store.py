@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from evals.baseline.file import BASELINE_FORMAT, ENDING, Baseline, Key
 from evals.errors import RecordsNotWritten, UsageError
-from evals.records import write_json
+from evals.records import parsed, write_json
 
 
 def load_baseline(file: Path) -> Baseline:
     """Raises UsageError, one line, for a file that is damaged, of a newer format, or none."""
     try:
         text = file.read_text("utf-8")
-        content = json.loads(text)
+        content = parsed(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     number = content.get("format") if isinstance(content, dict) else None
-    if type(number) is not int or not {"key", "runs"} <= content.keys():
+    if type(number) is not int or number < 1 or not {"key", "runs"} <= content.keys():
         raise UsageError(f"{file} is no baseline: it has no format number, key and runs")
     if number > BASELINE_FORMAT:
         raise UsageError(
@@ -67,21 +66,24 @@ def baseline_for(key: Key, folder: Path) -> tuple[Path, Baseline]:
         raise UsageError(f"{folder} has no baseline of {key}; it has: {', '.join(there) or 'none'}")
     baseline = load_baseline(file)
     if baseline.key != key:
-        raise UsageError(f"{file} is the baseline of {baseline.key}, not of {key}")
+        raise UsageError(
+            f"{file} is the baseline of {baseline.key}, not of {key}, whose file has the same "
+            "name: each needs a folder of its own"
+        )
     return file, baseline
 
 
 def write_baseline(baseline: Baseline, folder: Path, *, replace: bool = False) -> Path:
     """Writes the file of the baseline's key whole or not at all, and returns it.
 
-    Raises UsageError where the file is there and `replace` is not said, or is not the key's;
+    Raises UsageError where the file is there and is not the key's, or `replace` is not said;
     RecordsNotWritten.
     """
     file = folder / baseline.key.file_name
     if file.exists():
+        baseline_for(baseline.key, folder)
         if not replace:
             raise UsageError(f"{file} is there already: --replace writes it anew")
-        baseline_for(baseline.key, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from evals.commands import EXIT_USAGE
 from evals.commands.arguments import Subparsers, add_json
 from evals.errors import UsageError
 from evals.history import read_history
@@ -32,15 +33,18 @@ def add(commands: Subparsers) -> None:
 def run(told: argparse.Namespace) -> tuple[str, int]:
     """The runs of one row, or the rows that there are; damaged runs by name."""
     rows, damaged = read_history(told.places)
+    left_out = [f"damaged, left out: {line}" for line in damaged]
+    if not rows:
+        return "\n".join(["no run that can be read", *left_out]), EXIT_USAGE
     if told.row is not None:
         if told.row not in rows:
-            raise UsageError(f"no run of a row {told.row}; there are: {', '.join(rows) or 'none'}")
+            raise UsageError(f"no run of a row {told.row}; there are: {', '.join(rows)}")
         rows = {told.row: rows[told.row]}
     if told.plot is not None:
         if len(rows) != 1:
-            raise UsageError(f"--plot needs --row, one of: {', '.join(rows) or 'none'}")
+            raise UsageError(f"--plot needs --row, one of: {', '.join(rows)}")
         write_plot(*next(iter(rows.items())), told.plot)
     if told.json is not None:
         write_json(told.json, history_values(rows, damaged))
     text = history_text(*next(iter(rows.items()))) if len(rows) == 1 else rows_text(rows)
-    return "\n".join([text, *(f"damaged, left out: {line}" for line in damaged)]), 0
+    return "\n".join([text, *left_out]), 0

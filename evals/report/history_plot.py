@@ -26,7 +26,7 @@ def write_plot(row: str, points: Sequence[Point], file: Path) -> None:
         UsageError: the extra `report` is not installed, or the file's name ends otherwise.
         RecordsNotWritten: `file` cannot be written.
     """
-    if file.suffix not in ENDINGS:
+    if file.suffix.lower() not in ENDINGS:
         raise UsageError(f"{file}: a plot's name ends in {' or '.join(ENDINGS)}")
     try:
         from matplotlib import rc_context

@@ -27,13 +27,22 @@ def outcome(prompt: Prompt, fate: str) -> Reply | Failure:
 
 
 def write_run(
-    folder: Path, task: Task, fates: Sequence[str], *, model: str = "tiny", **about: Any
+    folder: Path,
+    task: Task,
+    fates: Sequence[str],
+    *,
+    model: str = "tiny",
+    row_name: str | None = None,
+    **about: Any,
 ) -> Path:
     """A run of `task` with these fates, one a question; `about` goes into run.json.
+
+    Its row has the folder's name, if it is given no other.
 
     Of `about`, row and server go into its configuration too, as those of a run do.
     """
     folder.mkdir(parents=True)
+    name = row_name or folder.name
     prompts = task.prompts()
     assert len(fates) == len(prompts)
     records = [
@@ -53,10 +62,10 @@ def write_run(
     }
     content = {
         "format": FORMAT,
-        "name": folder.name,
+        "name": name,
         "attempts": [attempt],
         "configuration": configuration(
-            folder.name, task, Endpoint("http://nowhere", model), Settings(about=about)
+            name, task, Endpoint("http://nowhere", model), Settings(about=about)
         ),
         "partial": task.partial,
         "counts": asdict(sum(map(count, records), Counts())),

@@ -109,6 +109,24 @@ def test_a_run_that_does_not_tell_its_row_has_no_key(tmp_path: Path, small_task:
         key_of(load_run(folder))
 
 
+def test_a_tensor_parallel_size_that_is_no_number_is_no_part_of_a_key(run: Save) -> None:
+    with pytest.raises(UsageError, match="does not tell the row's tensor_parallel"):
+        key_of(load_run(run(row=row_of(tensor_parallel="two"))))
+
+
+def test_a_model_of_a_long_name_has_a_baseline(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    one, other = (run(last, model="m" * 299 + last) for last in "mn")
+    for folder in (one, other):
+        assert said(capsys, "save", folder, f"--dir={store}")[0] == 0
+    names = [file.name for file in store.iterdir()]
+    assert len(names) == 2
+    assert max(map(len, names)) < 240
+    code, out, _ = said(capsys, "check", one, f"--dir={store}")
+    assert (code, "another key" in out) == (0, False)
+
+
 def test_repeats_make_one_baseline_in_the_order_of_their_start(run: Save) -> None:
     runs = [
         load_run(run(f"r{day}", [WRONG] * day + [RIGHT] * (200 - day), started=f"2026-12-0{day}"))
@@ -162,10 +180,16 @@ def test_a_file_is_not_written_over_unless_told_to(
     assert [file.name for file in store.iterdir()] == [NAME]
 
 
-def test_the_file_of_another_key_is_never_replaced(run: Save, saved: Path, store: Path) -> None:
-    edited(saved, lambda content: content["key"].update(backend="other"))
-    with pytest.raises(UsageError, match="is the baseline of tiny llama_cpp other"):
-        write_baseline(baseline_of([load_run(run())]), store, replace=True)
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_of_another_key_is_told_and_never_replaced(
+    run: Save, store: Path, replace: bool
+) -> None:
+    one, other = (baseline_of([load_run(run(model, model=model))]) for model in ("tin y", "tin-y"))
+    before = write_baseline(one, store).read_bytes()
+    told = "is the baseline of tin y .*, not of tin-y .*: each needs a folder of its own"
+    with pytest.raises(UsageError, match=told):
+        write_baseline(other, store, replace=replace)
+    assert [file.read_bytes() for file in store.iterdir()] == [before]
 
 
 def test_a_repeat_of_all_questions_takes_under_40_kb(tmp_path: Path, store: Path) -> None:
@@ -186,6 +210,7 @@ def test_a_repeat_of_all_questions_takes_under_40_kb(tmp_path: Path, store: Path
     [
         (set_to("format", value=BASELINE_FORMAT + 1), "has format 2, this version reads up to 1"),
         (set_to("format", value="1"), "is no baseline"),
+        (set_to("format", value=0), "is no baseline"),
         (set_to("notes", value=""), "damaged: notes: Extra inputs are not permitted"),
         (set_to("runs", value=[]), "damaged: runs: "),
         (set_to("key", "tensor_parallel", value="1"), "damaged: key.tensor_parallel: "),
@@ -209,7 +234,7 @@ def test_a_damaged_file_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"format": 1}', b"[" * 100_000])
 def test_what_is_no_baseline_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / NAME
     file.write_bytes(content)
@@ -236,6 +261,14 @@ def test_list_shows_each_baseline_and_names_damaged_files(
         "1.2",
     ]
     assert broken.startswith(f"{store / 'broken.baseline.json'} cannot be read")
+
+
+def test_a_line_break_in_a_models_name_does_not_break_the_list(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    assert said(capsys, "save", run(model="tin\ny"), f"--dir={store}")[0] == 0
+    _, line = said(capsys, "list", f"--dir={store}")[1].splitlines()
+    assert line.startswith("tin y llama_cpp fa_on cpu train tp1 ")
 
 
 def test_a_key_makes_a_readable_file_name_whatever_it_holds() -> None:

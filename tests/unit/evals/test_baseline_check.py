@@ -76,8 +76,8 @@ def test_repeats_are_checked_as_they_are_compared(
     def wrong(place: int, questions: int) -> list[str]:
         return [RIGHT] * place + [WRONG] * questions + [RIGHT] * (ROWS - place - questions)
 
-    ours = [run(f"ours-{place}", wrong(place, 3)) for place in range(3)]
-    theirs = [run(f"theirs-{place}", wrong(place, 12)) for place in range(2)]
+    ours = [run(f"ours-{place}", wrong(place, 3), row_name="ours") for place in range(3)]
+    theirs = [run(f"theirs-{place}", wrong(place, 12), row_name="theirs") for place in range(2)]
     code, out, _ = said(capsys, "save", *ours, f"--dir={store}")
     assert code == 0
     assert "  3  " in out

@@ -69,15 +69,18 @@ def test_compare_ends_with_the_verdicts_code(
 def test_compare_takes_repeats_of_either_side(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, baseline: Path
 ) -> None:
-    again = write_run(tmp_path / "again", small_task, [RIGHT] * ROWS)
-    worse = [
-        write_run(tmp_path / f"worse{n}", small_task, [WRONG] * 10 + [RIGHT] * 190) for n in (1, 2)
-    ]
+    again = write_run(tmp_path / "again", small_task, [RIGHT] * ROWS, row_name="baseline")
+    fates = [WRONG] * 10 + [RIGHT] * 190
+    worse = [write_run(tmp_path / f"worse{n}", small_task, fates, row_name="worse") for n in (1, 2)]
     words = ("compare", "--baseline", baseline, again, "--candidate", *worse)
     code, out, err = said(capsys, *words)
     assert (code, err) == (10, "")
     assert "2 runs, 380 of 400 right" in out
     assert said(capsys, "compare", baseline, worse[0], "--candidate", worse[1])[0] == 10
+    code, out, err = said(capsys, "compare", baseline, baseline)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    code, out, err = said(capsys, "compare", baseline, again, "--candidate", worse[0])
+    assert (code, out, err.count("\n")) == (2, "", 1)
 
 
 def test_compare_without_a_candidate_names_what_is_missing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,10 @@ from tests.unit.evals.run_folders import MISSING, RIGHT, WRONG, first, write_run
 ALL_RIGHT = [RIGHT] * ROWS
 
 
-def runs(folder: Path, task: Task, fates: Sequence[Sequence[str]], **about: str) -> list[SavedRun]:
+def runs(folder: Path, task: Task, fates: Sequence[Sequence[str]], **about: Any) -> list[SavedRun]:
     """One run for each row of fates."""
     return [
-        load_run(write_run(folder / str(number), task, one, **about))
+        load_run(write_run(folder / str(number), task, one, row_name=folder.name, **about))
         for number, one in enumerate(fates)
     ]
 
@@ -109,6 +110,45 @@ def test_a_run_is_no_repeat_of_itself(tmp_path: Path, small_task: Task) -> None:
         compare([], theirs)
 
 
+def test_a_run_stands_on_one_side_alone(tmp_path: Path, small_task: Task) -> None:
+    one, other, theirs = runs(tmp_path / "a", small_task, [ALL_RIGHT] * 3)
+    for given in ((one, one), ([one, other], [theirs, other])):
+        with pytest.raises(UsageError, match="as a run of the baseline and of the candidate"):
+            compare(*given)
+
+
+@pytest.mark.parametrize(
+    ("about", "told"),
+    [
+        ({"row_name": "fa_off"}, "they differ in row (fa_on and fa_off)"),
+        (
+            {"row_name": "fa_on", "server": {"facts": {"version": "1", "cache_type_k": "q8_0"}}},
+            'server ({"cache_type_k": "f16"} and {"cache_type_k": "q8_0"})',
+        ),
+    ],
+)
+def test_a_side_is_no_mixture_of_rows_or_servers(
+    tmp_path: Path, small_task: Task, about: dict[str, Any], told: str
+) -> None:
+    server = {"facts": {"version": "1", "cache_type_k": "f16"}}
+    ours = load_run(
+        write_run(tmp_path / "a", small_task, ALL_RIGHT, row_name="fa_on", server=server)
+    )
+    off = load_run(write_run(tmp_path / "off", small_task, losing(range(40)), **about))
+    theirs = runs(tmp_path / "b", small_task, [ALL_RIGHT])
+    for given in (([ours, off], theirs), (theirs, [ours, off])):
+        with pytest.raises(UsageError, match="are no repeats") as refused:
+            compare(*given)
+        assert told in str(refused.value)
+
+
+def test_a_repeat_that_does_not_tell_its_server_is_one(tmp_path: Path, small_task: Task) -> None:
+    ours = runs(tmp_path / "a", small_task, [ALL_RIGHT], server={"facts": {"version": "1"}})
+    silent = load_run(write_run(tmp_path / "silent", small_task, ALL_RIGHT, row_name="a"))
+    theirs = runs(tmp_path / "b", small_task, [ALL_RIGHT])
+    assert len(compare([*ours, silent], theirs).baseline.runs) == 2
+
+
 def test_runs_without_a_question_that_all_answered_are_refused(
     tmp_path: Path, small_task: Task
 ) -> None:
@@ -130,7 +170,8 @@ def test_one_incomplete_repeat_makes_it_incomplete(tmp_path: Path, small_task: T
 
 
 def test_a_partial_repeat_makes_it_partial(tmp_path: Path, small_task: Task) -> None:
-    part = load_run(write_run(tmp_path / "part", first(small_task, 100), [WRONG] * 100))
+    fewer = first(small_task, 100)
+    part = load_run(write_run(tmp_path / "part", fewer, [WRONG] * 100, row_name="b"))
     whole = runs(tmp_path / "b", small_task, [losing(range(50))])
     seen = compare(runs(tmp_path / "a", small_task, [ALL_RIGHT]), [*whole, part])
     assert (seen.verdict.parity, seen.stands, seen.outcome) == (Parity.WORSE, False, None)
@@ -163,7 +204,15 @@ def test_runs_that_were_to_ask_unlike_numbers_give_no_verdict(
     ours = runs(tmp_path / "a", small_task, [ALL_RIGHT])
     theirs = [
         *runs(tmp_path / "b", small_task, [losing(range(60))]),
-        load_run(write_run(tmp_path / "fewer", fewer, losing(range(60))[:150], partial=False)),
+        load_run(
+            write_run(
+                tmp_path / "fewer",
+                fewer,
+                losing(range(60))[:150],
+                row_name="b",
+                partial=False,
+            )
+        ),
     ]
     seen = compare(ours, theirs)
     assert (seen.verdict.parity, seen.outcome) == (Parity.WORSE, None)
@@ -182,7 +231,7 @@ def test_the_text_tells_how_repeats_of_a_side_differ(tmp_path: Path, small_task:
     theirs = [losing([*range(10, 30), extra]) for extra in (0, 1, 1)]
     text = comparison_text(compared(tmp_path, small_task, ours, theirs))
     for told in (
-        "0 against 0: WORSE",
+        "candidate against baseline: WORSE",
         "baseline: 3 runs, 599 of 600 right = 0.9983 (95% interval 0.",
         ", clustered by question), 0 invalid",
         "each run: 1.0000, 1.0000, 0.9950; standard deviation 0.29 points",

@@ -166,9 +166,11 @@ def test_runs_of_different_things_are_refused_in_one_line(
         ("gone", "holds 0 answers, run.json tells of 200"),
         ("twice", "question test-0000 has a record already"),
         ("newer", f"has format {FORMAT + 1}, this version reads up to {FORMAT}"),
+        ("format 0", "has no format number: it is not a run's"),
         ("no configuration", "does not tell configuration: it is damaged"),
         ("no shots", "does not tell shots: it is damaged"),
         ("no attempts", "does not tell attempts: it is damaged"),
+        ("deep", "run.json cannot be read: it is nested too deeply"),
     ],
 )
 def test_a_damaged_run_is_refused_in_one_line(
@@ -188,11 +190,15 @@ def test_a_damaged_run_is_refused_in_one_line(
         file.write_text("".join([*lines, lines[0]]))
     elif damage == "newer":
         about["format"] = FORMAT + 1
+    elif damage == "format 0":
+        about["format"] = 0
     elif damage == "no shots":
         del about["configuration"]["shots"]
-    else:
+    elif damage != "deep":
         del about[damage.removeprefix("no ")]
     write_json(folder / "run.json", about)
+    if damage == "deep":
+        (folder / "run.json").write_text("[" * 100_000)
     with pytest.raises(UsageError) as refused:
         load_run(folder)
     assert said in str(refused.value)
@@ -260,6 +266,27 @@ def test_a_run_without_a_verdict_of_its_own_gives_none(tmp_path: Path, small_tas
     assert "candidate: its own verdict is none: the server read no whole prompt" in (
         comparison_text(seen)
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"outcome": "no verdict", "reasons": [1]}', "is damaged"),
+        ('{"outcome": "no verdict", "reasons": null}', "is damaged"),
+        ("[]", "is damaged"),
+        ("{", "cannot be read: "),
+        ("[" * 100_000, "cannot be read: it is nested too deeply"),
+    ],
+)
+def test_a_run_whose_verdict_is_damaged_is_refused_in_one_line(
+    tmp_path: Path, small_task: Task, content: str, said: str
+) -> None:
+    folder = write_run(tmp_path / "run", small_task, ALL_RIGHT)
+    (folder / "verdict.json").write_text(content)
+    with pytest.raises(UsageError) as refused:
+        load_run(folder)
+    assert str(refused.value).startswith(f"{folder / 'verdict.json'} {said}")
+    assert "\n" not in str(refused.value)
 
 
 def test_a_partial_run_is_compared_on_its_questions_and_has_no_verdict(

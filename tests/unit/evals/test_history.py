@@ -16,7 +16,7 @@ from evals.__main__ import main
 from evals.baseline.save import baseline_of
 from evals.baseline.store import write_baseline
 from evals.history import read_history, trend
-from evals.points import Point, read_point
+from evals.points import YEARS, Point, read_point
 from evals.report.history import rows_text, trend_text
 from evals.saved import load_run
 from evals.task import Task
@@ -163,7 +163,12 @@ def test_damaged_runs_are_named_and_left_out(
     (keep(2, fates(3)) / "run.json").write_text("{")
     (keep(3, fates(3), verdict=None) / "answers.jsonl").write_text("{}\n")
     keep(4, fates(3), counts={"rigth": 1})
+    times = ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00", "yesterday")
+    for day, time in enumerate(times, 5):
+        file = keep(day, fates(3)) / "run.json"
+        file.write_text(file.read_text().replace(f"2026-05-{day:02d}T08:00:00+00:00", time))
     (runs / "x.baseline.json").write_text("{}")
+    (runs / "y.baseline.json").write_text("[" * 100_000)
     code, out, _ = said(capsys, runs)
     assert code == 0
     assert out.startswith("row: 1 runs\n")
@@ -171,7 +176,9 @@ def test_damaged_runs_are_named_and_left_out(
         str(runs / "day-2" / "row" / "run.json"),
         str(runs / "day-3" / "row" / "answers.jsonl"),
         str(runs / "day-4" / "row" / "verdict.json"),
+        *(str(runs / f"day-{day}" / "row") for day in (5, 6, 7)),
         str(runs / "x.baseline.json"),
+        str(runs / "y.baseline.json"),
     ]
 
 
@@ -211,6 +218,36 @@ def test_a_copy_of_a_run_is_no_second_point(keep: Kept, runs: Path, tmp_path: Pa
     (point,) = read_history([tmp_path])[0]["row"]
     assert point.where == folder
     assert point.notes == (f"also lies in {copy}",)
+
+
+def test_runs_of_one_start_that_counted_otherwise_are_two_points(keep: Kept, runs: Path) -> None:
+    first_folder = keep(1, fates(3))
+    second = keep(2, fates(4))
+    file = second / "run.json"
+    file.write_text(file.read_text().replace("2026-05-02T", "2026-05-01T"))
+    points = points_of(runs)
+    assert [(point.where, point.notes) for point in points] == [(first_folder, ()), (second, ())]
+
+
+def test_runs_that_are_all_damaged_end_with_2_and_their_names(
+    capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path
+) -> None:
+    file = keep(1, fates(3)) / "run.json"
+    file.write_text("{")
+    for words in ((runs,), (runs, "--row", "row")):
+        code, out, _ = said(capsys, *words)
+        assert code == 2
+        title, line = out.splitlines()
+        assert title == "no run that can be read"
+        assert line.startswith(f"damaged, left out: {file} cannot be read")
+
+
+def test_a_note_of_two_lines_is_one_cell(
+    capsys: pytest.CaptureFixture[str], keep: Kept, tmp_path: Path
+) -> None:
+    run = load_run(keep(1, fates(3)))
+    file = write_baseline(baseline_of([run], "good\nenough"), tmp_path / "store")
+    assert said(capsys, file)[1].splitlines()[2].endswith("  baseline: good enough")
 
 
 def test_several_rows_are_listed_with_the_latest_whole_runs_figures(
@@ -273,7 +310,7 @@ def test_runs_that_are_not_whole_are_no_part_of_a_trend(keep: Kept, runs: Path) 
     assert trend(points_of(runs)) is None
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "PNG"])
 def test_a_plot_and_all_of_it_as_json(
     capsys: pytest.CaptureFixture[str],
     keep: Kept,
@@ -288,7 +325,11 @@ def test_a_plot_and_all_of_it_as_json(
     plot, file = tmp_path / f"plot.{ending}", tmp_path / "history.json"
     assert said(capsys, runs, "--plot", plot, "--json", file)[0] == 0
     head = plot.read_bytes()[:200]
-    assert head.startswith(b"\x89PNG") if ending == "png" else b"<svg" in plot.read_bytes()[:900]
+    assert (
+        head.startswith(b"\x89PNG")
+        if ending.lower() == "png"
+        else b"<svg" in plot.read_bytes()[:900]
+    )
     values = json.loads(file.read_text())["rows"]["row"]
     assert [run["whole"] for run in values["runs"]] == [True, False]
     assert values["runs"][0]["counts"]["right"] == 197
@@ -304,6 +345,16 @@ def test_one_run_where_nothing_was_answered_is_listed_and_plotted(
     assert code == 0
     assert "no verdict: it died" in out
     assert rows_text(read_history([runs])[0]).splitlines()[1].split()[3:] == ["-"] * 5
+
+
+def test_the_earliest_and_the_latest_time_of_a_run_can_be_plotted(
+    capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    for day, year in enumerate((YEARS[0], YEARS[-1]), 1):
+        file = keep(day, fates(3)) / "run.json"
+        file.write_text(file.read_text().replace(f"2026-05-{day:02d}T", f"{year}-12-31T"))
+    assert said(capsys, runs, "--plot", tmp_path / "plot.png")[0] == 0
 
 
 def test_a_plot_without_matplotlib_says_what_to_install(

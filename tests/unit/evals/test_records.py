@@ -94,7 +94,7 @@ def test_no_file_holds_no_records(tmp_path: Path) -> None:
     assert read_records(tmp_path) == []
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "1", "{", '{"id": "a"}'])
+@pytest.mark.parametrize("line", ["{}", "[]", "1", "{", '{"id": "a"}', "[" * 100_000])
 def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     file = recorded(tmp_path, RECORD)
     file.write_text(file.read_text() + line + "\n")

@@ -69,7 +69,7 @@ class Suite:
         for wrong in wrongs:
             folder = self.tmp_path / f"{row.id}-{len(self.folders.get(row.id, []))}"
             fates = [WRONG if n in wrong else RIGHT for n in range(QUESTIONS - failed)]
-            write_run(folder, TASK, fates + [FAILED] * failed)
+            write_run(folder, TASK, fates + [FAILED] * failed, row_name=row.id)
             self.folders.setdefault(row.id, []).append(folder)
 
 
