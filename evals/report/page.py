@@ -24,9 +24,14 @@ STYLES = {
 
 
 def write_page(
-    summaries: Sequence[Summary], pairs: Sequence[Mapping[str, Any]], file: Path
+    summaries: Sequence[Summary],
+    pairs: Sequence[Mapping[str, Any]],
+    lines: Sequence[str],
+    file: Path,
 ) -> Path:
     """Writes the page of these rows and pairs (see `pairs`) and returns where it lies.
+
+    `lines` tell of what no table holds.
 
     Raises:
         UsageError: the extra `report` is not installed.
@@ -67,6 +72,7 @@ def write_page(
         figure=Markup(_figure(summaries)),
         pair_header=pairs_report.HEADER,
         pairs=[pairs_report.pair_cells(pair) for pair in pairs],
+        lines=lines,
     )
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

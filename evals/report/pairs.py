@@ -8,7 +8,7 @@ from typing import Any
 from evals.report.table import aligned
 
 HEADER = (
-    "pair", "verdict", "difference", "95% interval", "lost", "gained", "discordant", "p",
+    "pair", "verdict", "difference", "95% interval", "lost", "gained", "discordant", "p (Holm)",
     "texts changed",
 )  # fmt: skip
 

@@ -97,7 +97,7 @@ def test_of_a_widened_canarys_splits_those_that_fit_run_and_the_others_are_told(
     machine.gpus(a_gpu(0), a_gpu(1))
     code, said = machine.run("-m", "h200 and canary")
     assert code == 0, said
-    assert "left out: 1 rows, found: 2 x NVIDIA H200: 1 that need 8 x H200" in said
+    assert "left out: 1 row, found: 2 x NVIDIA H200: 1 that need 8 x H200" in said
     assert machine.starts == ["tiny 0", "tiny 0,1"]
     runs = [json.loads(run.read_text()) for run in sorted(machine.folder.glob("runs/*/run.json"))]
     (wide_folder,) = (machine.folder / "cache").iterdir()
@@ -122,7 +122,7 @@ def test_a_refusal_is_no_verdict_with_sglangs_own_reason(machine: Machine) -> No
     assert f"s after its start, before it was ready: {REFUSED}" in said
     assert machine.starts == []
     code, said = machine.run("-m", "h200")
-    assert "left out: 1 rows" in said
+    assert "left out: 1 row" in said
     assert "1 that need another release (version: trtllm_mha on h200 needs SGLang >=0.5.19" in said
 
 

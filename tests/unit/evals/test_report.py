@@ -231,13 +231,16 @@ def test_a_verdict_file_reads_back_as_the_summary(failing: Summary) -> None:
 def test_the_page_shows_every_answer_that_is_not_right_as_text(
     failing: Summary, tmp_path: Path
 ) -> None:
-    page = write_page([failing], [], tmp_path / "reports" / "report.html").read_text("utf-8")
+    page = write_page(
+        [failing], [], ["1319 of <1319> texts"], tmp_path / "reports" / "report.html"
+    ).read_text("utf-8")
     assert "8 answers that are not right" in page
     assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; #### 17 \\ud800" in page
     assert "<script" not in page
     assert "<b>no</b>" not in page
     assert "test-0097, invalid" in page
     assert "<svg" in page
+    assert "1319 of &lt;1319&gt; texts" in page
     for figure in ("90/98", "0.8471 to 0.9581", "FAIL"):
         assert figure in page
 
@@ -246,7 +249,7 @@ def test_a_page_that_cannot_be_written_is_named(passing: Summary, tmp_path: Path
     alone = replace(passing, runs=())
     (tmp_path / "taken").write_text("")
     with pytest.raises(RecordsNotWritten, match=r"taken/report.html cannot be written"):
-        write_page([alone], [], tmp_path / "taken" / "report.html")
+        write_page([alone], [], [], tmp_path / "taken" / "report.html")
 
 
 def test_the_bar_shows_how_the_run_stands() -> None:
