@@ -102,7 +102,11 @@ def judge(
     if not counts.answered:
         measurement.append("no question was answered")
     if partial:
-        measurement.insert(0, f"a partial run: only {questions} questions were asked for")
+        runs = gate.runs if gate is not None else 1
+        times = f" in each of {runs} runs" if runs > 1 else ""
+        measurement.insert(
+            0, f"a partial run: only {questions // runs} questions were asked for{times}"
+        )
     if gate is not None and not partial:
         failures = _failures(counts, questions, gate)
         if failures:

@@ -41,10 +41,12 @@ class Key(Entry):
     generation: str
     protocol: str
     tensor_parallel: int
+    expert_parallel: int = 1
 
     def __str__(self) -> str:
-        *parts, tensor_parallel = self.model_dump().values()
-        return " ".join([*parts, f"tp{tensor_parallel}"])
+        *parts, tensor_parallel, expert_parallel = self.model_dump().values()
+        experts = [f"ep{expert_parallel}"] if expert_parallel > 1 else []
+        return " ".join([*parts, f"tp{tensor_parallel}", *experts])
 
     @property
     def file_name(self) -> str:

@@ -33,8 +33,10 @@ def key_of(run: SavedRun) -> Key:
     row = row if isinstance(row, dict) else {}
     parts = ("engine", "backend", "generation", "tensor_parallel")
     lacks = [part for part in parts[:3] if row.get(part) is None]
-    if type(row.get("tensor_parallel")) is not int:
-        lacks.append("tensor_parallel")
+    row = {"expert_parallel": 1, **row}  # of runs before there were such rows
+    lacks += [
+        part for part in ("tensor_parallel", "expert_parallel") if type(row.get(part)) is not int
+    ]
     if lacks:
         raise UsageError(f"{run.folder / 'run.json'} does not tell the row's {', '.join(lacks)}")
     return Key(
@@ -42,6 +44,7 @@ def key_of(run: SavedRun) -> Key:
         protocol=str(run.configuration["protocol"]),
         **{part: str(row[part]) for part in parts[:3]},
         tensor_parallel=row["tensor_parallel"],
+        expert_parallel=row["expert_parallel"],
     )
 
 

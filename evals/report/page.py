@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evals.errors import RecordsNotWritten, UsageError
-from evals.records import now, read_records
+from evals.records import Record, now, read_records, read_run
 from evals.report import pairs as pairs_report
 from evals.report.text import HEADER, cells, message
 from evals.summary import Summary
@@ -28,10 +28,11 @@ def write_page(
     pairs: Sequence[Mapping[str, Any]],
     lines: Sequence[str],
     file: Path,
+    asked: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
     """Writes the page of these rows and pairs (see `pairs`) and returns where it lies.
 
-    `lines` tell of what no table holds.
+    `lines` tell of what no table holds; `asked` has questions by set and id, as far as known.
 
     Raises:
         UsageError: the extra `report` is not installed.
@@ -55,12 +56,7 @@ def write_page(
             "cells": cells(summary),
             "style": STYLES[summary.outcome],
             "message": message(summary),
-            "wrong": [
-                record
-                for run in summary.runs
-                for record in read_records(Path(run), torn_end=True)
-                if record.right is False
-            ],
+            "wrong": [pair for run in summary.runs for pair in _wrong(Path(run), asked or {})],
         }
         for summary in summaries
     ]
@@ -80,6 +76,18 @@ def write_page(
     except OSError as error:
         raise RecordsNotWritten(f"report {file} cannot be written: {error}") from error
     return file
+
+
+def _wrong(
+    run: Path, asked: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[Record, str | None]]:
+    """The answers of a run that are not right, each with its question where that is known."""
+    questions: Mapping[str, str] = {}
+    if asked:
+        questions = asked.get(read_run(run)["configuration"]["questions"]["set"], {})
+    for record in read_records(run, torn_end=True):
+        if record.right is False:
+            yield record, questions.get(record.id)
 
 
 def _figure(summaries: Sequence[Summary]) -> str:

@@ -1,5 +1,6 @@
 """Parity gates as users meet them: whole sessions, GPUs on paper, SGLang as a double."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,13 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.sessions import wait_until
+from tests.sessions import CANARY_QUESTIONS, runs_in, wait_until
 from tests.sglang_double.sessions import Machine, ended
 from tests.unit.fixtures.simulated import a_gpu
 
 TRITON = 'backend = "triton"'
 PAIR = "tiny-triton-vs-fa3-h200"
+TEST_FILE = CANARY_QUESTIONS / "test.jsonl"
 
 
 @pytest.fixture
@@ -45,6 +47,10 @@ def test_a_backend_that_passes_its_own_gate_and_answers_worse_fails(
     assert len(machine.starts) == 2
     (page,) = machine.folder.glob("runs/*-report.html")
     assert PAIR in page.read_text()
+    answers = [answer for run in runs_in(machine.folder / "runs") for answer in run.answers]
+    wrong = next(answer for answer in answers if not answer["right"])
+    asked = [json.loads(line)["question"] for line in TEST_FILE.read_text().splitlines()]
+    assert html.escape(asked[int(wrong["id"].removeprefix("test-"))]) in page.read_text()
 
 
 def test_a_backend_with_the_references_answers_passes(machine: Machine) -> None:
