@@ -21,6 +21,7 @@ LETTERS_A_LINE = 100
 HASHES_A_LINE = 10
 
 Count = Annotated[int, Field(ge=0)]
+Size = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Letters = Annotated[str, Field(pattern=r"^[rwiRWI]+$")]
 Hashes = Annotated[str, Field(pattern=r"^[0-9a-f]{8}( [0-9a-f]{8})*$")]
@@ -40,8 +41,8 @@ class Key(Entry):
     backend: str
     generation: str
     protocol: str
-    tensor_parallel: int
-    expert_parallel: int = 1
+    tensor_parallel: Size
+    expert_parallel: Size = 1
 
     def __str__(self) -> str:
         *parts, tensor_parallel, expert_parallel = self.model_dump().values()

@@ -117,6 +117,35 @@ def test_what_one_run_cannot_tell_passes_and_auto_makes_more_on_the_one_gpu_ther
     assert not (machine.served / "clash").exists()
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_parity_comes_last_also_where_what_failed_comes_first(
+    machine: Machine, workers: tuple[str, ...]
+) -> None:
+    assert machine.run("-m", "h200", cache=True)[0] == 10
+    machine.folder.joinpath("runs").rename(machine.folder / "earlier")
+    code, said = machine.run("-m", "h200", "--ff", *workers, cache=True)
+    assert code == 10, said
+    machine.folder.joinpath("runs").rename(machine.folder / "again")
+    code, said = machine.run("-m", "h200", "--lf", *workers, cache=True)
+    assert code == 10, said
+    assert "1 gate: 0 passed, 1 failed" in said
+
+
+def test_parity_measures_rows_of_which_only_the_drift_is_selected(machine: Machine) -> None:
+    machine.rows("drift = { questions = 20 }", TRITON + "\ndrift = { questions = 20 }")
+    code, said = machine.run("-m", "h200 and (drift or parity)")
+    assert code == 10, said
+    assert f"\n{PAIR}  WORSE " in said
+
+
+def test_a_gate_that_is_not_selected_does_not_end_what_parity_measures(machine: Machine) -> None:
+    machine.told["besides"] = {"fa3": ["--accuracy", "0.9"], "triton": ["--accuracy", "0.8"]}
+    code, said = machine.run("-m", "h200", "-k", "parity")
+    assert code == 10, said
+    assert pair_of(machine)["cells"]["lost"] == 132
+    assert "--resume" not in said
+
+
 def test_workers_that_share_one_gpu_do_not_wait_for_each_other(machine: Machine) -> None:
     machine.gpus(a_gpu(0))
     code, said = machine.run("-m", "h200", "-n", "2")

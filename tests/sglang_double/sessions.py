@@ -83,15 +83,22 @@ class Machine:
         return file.read_text().splitlines() if file.exists() else []
 
     def start(
-        self, *words: str, runs: str = "runs", tests: tuple[str, ...] = ("tests/accuracy",)
+        self,
+        *words: str,
+        runs: str = "runs",
+        tests: tuple[str, ...] = ("tests/accuracy",),
+        cache: bool = False,
     ) -> "subprocess.Popen[str]":
+        """`cache`: with pytest's own, of what failed before, in this folder."""
         (self.folder / "told.json").write_text(json.dumps(self.told))
         outside = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("PYTEST_", "GSM8K_", "CUDA_"))
         }
-        quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+        cached = ("-o", f"cache_dir={self.folder / 'cache'}")
+        quiet = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+        quiet += cached if cache else ("-p", "no:cacheprovider")
         given = {
             "LLAMA4_ACCURACY_NVML": str(self.folder / "gpus.json"),
             "LLAMA4_ACCURACY_LEASES": str(self.folder / "leases"),

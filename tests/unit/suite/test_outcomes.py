@@ -128,5 +128,9 @@ def test_a_run_without_a_verdict_says_what_is_kept_and_how_to_go_on(tmp_path: Pa
     (tmp_path / "run.json").write_text(json.dumps(about))
     (tmp_path / "answers.jsonl").write_text("{}\n{}\n{torn")
     assert resumable(tmp_path) == f"2 of 1319 answers are kept: go on with --resume={tmp_path}"
+    stopped = {**about, "attempts": [{"stopped": "93 answers are not right"}]}
+    (tmp_path / "run.json").write_text(json.dumps(stopped))
+    assert resumable(tmp_path) is None  # its gate is lost
+    (tmp_path / "run.json").write_text(json.dumps(about))
     (tmp_path / "verdict.json").write_text("{}")
     assert resumable(tmp_path) is None

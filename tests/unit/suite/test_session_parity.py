@@ -201,8 +201,30 @@ def test_an_extra_run_that_fails_leaves_what_was_seen_before(
     broken = SimpleNamespace(folder=suite.tmp_path / "nowhere", trouble=("it died",), void=())
     monkeypatch.setattr(session, "serving", no_server)
     monkeypatch.setattr(session, "measure_runs", lambda *_, **__: [broken])
-    seen = parity_of(suite, ON).of(Pair(ON, REFERENCE))
-    assert (seen.outcome, len(seen.candidate.runs)) == (Parity.CANNOT_TELL, 1)
+    told, error = checked(suite, ON)
+    assert (told[VERDICT], error) == (Outcome.PASS, None)
+    assert f"{ON.id}: an extra run failed: it died; " in told[NOTICE]
+    assert "cannot tell whether it is worse" in told[NOTICE]
+
+
+def test_extra_runs_of_another_build_do_not_count_and_are_told(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.more_repeats = True
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(24, 72))
+
+    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, **_: Any) -> list[Any]:
+        folder = suite.tmp_path / f"{row.id}-other"
+        other = {"server": {"facts": {"version": "other"}}}
+        write_run(folder, TASK, [RIGHT] * QUESTIONS, row_name="another", **other)
+        return [SimpleNamespace(folder=folder, trouble=(), void=())]
+
+    monkeypatch.setattr(session, "serving", no_server)
+    monkeypatch.setattr(session, "measure_runs", measure_runs)
+    told, error = checked(suite, ON)
+    assert (told[VERDICT], error) == (Outcome.PASS, None)
+    assert "its extra runs do not count" in told[NOTICE]
 
 
 def test_a_pair_that_is_settled_at_the_first_look_stays_so(
@@ -232,7 +254,8 @@ def test_a_row_without_tests_of_its_own_is_measured_for_the_comparison(
 ) -> None:
     suite.measured(ON, range(40))
 
-    def measure(suite: Suite, row: Row) -> list[Any]:
+    def measure(suite: Suite, row: Row, *, judged: bool) -> list[Any]:
+        assert not judged  # by a gate of its own, which nobody asked for
         suite.measured(row, range(40))
         return [SimpleNamespace(folder=folder) for folder in suite.folders[row.id]]
 
