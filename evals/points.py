@@ -93,10 +93,7 @@ def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[s
     notes += [f"no verdict: {reasons}"] if outcome is Outcome.NO_VERDICT else []
     notes += ["failed its gate"] if outcome is Outcome.FAIL else []
     return Point(
-        where=folder,
-        row=about["configuration"]["name"],
-        time=_time(about, folder),
-        about=about,
+        **_whose(folder, about),
         counts=counts,
         seconds=seconds,
         tokens_per_second=tokens,
@@ -116,10 +113,7 @@ def _point_of_counts(folder: Path, about: Mapping[str, Any]) -> Point | None:
     except (KeyError, TypeError):
         return None
     return Point(
-        where=folder,
-        row=about["configuration"]["name"],
-        time=_time(about, folder),
-        about=about,
+        **_whose(folder, about),
         counts=counts,
         seconds=seconds,
         tokens_per_second=round(tokens / seconds, 1) if tokens and seconds else None,
@@ -127,6 +121,12 @@ def _point_of_counts(folder: Path, about: Mapping[str, Any]) -> Point | None:
         notes=tuple(labels) or ("no verdict of its own",),
         whole=not labels,
     )
+
+
+def _whose(where: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The run that a point is of."""
+    row, time = about["configuration"]["name"], _time(about, where)
+    return {"where": where, "row": row, "time": time, "about": about}
 
 
 def _required(configuration: Mapping[str, Any]) -> float | None:
@@ -138,10 +138,7 @@ def _required(configuration: Mapping[str, Any]) -> float | None:
 
 def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:
     return Point(
-        where=run.folder,
-        row=run.configuration["name"],
-        time=_time(run.about, run.folder),
-        about=run.about,
+        **_whose(run.folder, run.about),
         counts=sum(map(count, run.records), Counts()),
         seconds=run.seconds,
         tokens_per_second=tokens_per_second(run.records, run.seconds),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,27 +164,55 @@ def no_server(suite: Suite, row: Row, folder: Path | None = None) -> Iterator[Ro
     yield row
 
 
-def test_auto_runs_what_would_settle_it_and_judges_again_at_half_of_alpha(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
+Extra = Callable[[Row, int], list[Any]]
+
+
+@pytest.fixture
+def undecided(suite: Suite) -> Suite:
+    """One run of each side, which cannot tell; more may be made."""
     suite.more_repeats = True
     suite.measured(REFERENCE, range(40))
     suite.measured(ON, range(24, 72))
-    wanted = parity_of(suite, ON)
+    return suite
+
+
+@pytest.fixture
+def make_extra(monkeypatch: pytest.MonkeyPatch) -> Callable[[Extra], None]:
+    """No server is started; what is given says which extra runs a row brings."""
+
+    def install(extra: Extra) -> None:
+        def measure_runs(
+            suite: Suite, row: Row, runs: int, folder: Path, *, judged: bool
+        ) -> list[Any]:
+            assert not judged  # or the gate of one run would end the others early
+            return extra(row, runs)
+
+        monkeypatch.setattr(session, "serving", no_server)
+        monkeypatch.setattr(session, "measure_runs", measure_runs)
+
+    return install
+
+
+def made(suite: Suite, row: Row, wrong: range, runs: int) -> list[Any]:
+    """So many more runs of that row, which the session does not know of yet."""
+    suite.measured(row, *[wrong] * runs)
+    folders = suite.folders[row.id][-runs:]
+    del suite.folders[row.id][-runs:]
+    return [SimpleNamespace(folder=folder, trouble=(), void=()) for folder in folders]
+
+
+def test_auto_runs_what_might_settle_it_and_judges_again_at_half_of_alpha(
+    undecided: Suite, make_extra: Callable[[Extra], None]
+) -> None:
     asked: list[tuple[str, int]] = []
 
-    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, *, judged: bool) -> list[Any]:
-        assert not judged  # or the gate of one run would end the others early
+    def extra(row: Row, runs: int) -> list[Any]:
         asked.append((row.id, runs))
         wrong = range(40) if row is REFERENCE else range(42)  # its first run was bad luck
-        suite.measured(row, *[wrong] * runs)
-        made = suite.folders[row.id][-runs:]
-        del suite.folders[row.id][-runs:]
-        return [SimpleNamespace(folder=folder, trouble=(), void=()) for folder in made]
+        return made(undecided, row, wrong, runs)
 
-    monkeypatch.setattr(session, "serving", no_server)
-    monkeypatch.setattr(session, "measure_runs", measure_runs)
-    seen = wanted.of(Pair(ON, REFERENCE))
+    make_extra(extra)
+    seen = parity_of(undecided, ON).of(Pair(ON, REFERENCE))
     assert [row for row, _ in asked] == [REFERENCE.id, ON.id]
     assert len({runs for _, runs in asked}) == 1
     assert len(seen.candidate.runs) == 1 + asked[0][1]
@@ -192,58 +220,38 @@ def test_auto_runs_what_would_settle_it_and_judges_again_at_half_of_alpha(
     assert seen.verdict.corrected == pytest.approx(min(1.0, 2 * seen.verdict.p))
 
 
-def test_an_extra_run_that_fails_leaves_what_was_seen_before(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
+def test_an_extra_run_that_fails_leaves_what_was_seen_before_and_is_told(
+    undecided: Suite, make_extra: Callable[[Extra], None]
 ) -> None:
-    suite.more_repeats = True
-    suite.measured(REFERENCE, range(40))
-    suite.measured(ON, range(24, 72))
-    broken = SimpleNamespace(folder=suite.tmp_path / "nowhere", trouble=("it died",), void=())
-    monkeypatch.setattr(session, "serving", no_server)
-    monkeypatch.setattr(session, "measure_runs", lambda *_, **__: [broken])
-    told, error = checked(suite, ON)
+    nowhere = undecided.tmp_path / "nowhere"
+    make_extra(lambda *_: [SimpleNamespace(folder=nowhere, trouble=("it died",), void=())])
+    told, error = checked(undecided, ON)
     assert (told[VERDICT], error) == (Outcome.PASS, None)
     assert f"{ON.id}: an extra run failed: it died; " in told[NOTICE]
     assert "cannot tell whether it is worse" in told[NOTICE]
 
 
 def test_extra_runs_of_another_build_do_not_count_and_are_told(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
+    undecided: Suite, make_extra: Callable[[Extra], None]
 ) -> None:
-    suite.more_repeats = True
-    suite.measured(REFERENCE, range(40))
-    suite.measured(ON, range(24, 72))
-
-    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, **_: Any) -> list[Any]:
-        folder = suite.tmp_path / f"{row.id}-other"
-        other = {"server": {"facts": {"version": "other"}}}
-        write_run(folder, TASK, [RIGHT] * QUESTIONS, row_name="another", **other)
+    def extra(row: Row, runs: int) -> list[Any]:
+        folder = undecided.tmp_path / f"{row.id}-other"
+        write_run(folder, TASK, [RIGHT] * QUESTIONS, row_name="another")
         return [SimpleNamespace(folder=folder, trouble=(), void=())]
 
-    monkeypatch.setattr(session, "serving", no_server)
-    monkeypatch.setattr(session, "measure_runs", measure_runs)
-    told, error = checked(suite, ON)
+    make_extra(extra)
+    told, error = checked(undecided, ON)
     assert (told[VERDICT], error) == (Outcome.PASS, None)
     assert "its extra runs do not count" in told[NOTICE]
 
 
 def test_a_pair_that_is_settled_at_the_first_look_stays_so(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
+    undecided: Suite, make_extra: Callable[[Extra], None]
 ) -> None:
-    suite.more_repeats = True
-    suite.measured(REFERENCE, range(40))
-    suite.measured(ON, range(24, 72))
-    suite.measured(Q8, range(80))
-
-    def measure_runs(suite: Suite, row: Row, runs: int, folder: Path, **_: Any) -> list[Any]:
-        suite.measured(row, *[range(60)] * runs)  # in which the reference is as bad
-        made = suite.folders[row.id][-runs:]
-        del suite.folders[row.id][-runs:]
-        return [SimpleNamespace(folder=folder, trouble=(), void=()) for folder in made]
-
-    monkeypatch.setattr(session, "serving", no_server)
-    monkeypatch.setattr(session, "measure_runs", measure_runs)
-    parity = parity_of(suite, ON, Q8)
+    undecided.measured(Q8, range(80))
+    # In all that comes later the reference is as bad.
+    make_extra(lambda row, runs: made(undecided, row, range(60), runs))
+    parity = parity_of(undecided, ON, Q8)
     assert len(parity.of(Pair(ON, REFERENCE)).candidate.runs) > 1
     settled = parity.of(Pair(Q8, REFERENCE))
     assert (settled.outcome, len(settled.baseline.runs)) == (Parity.WORSE, 1)
