@@ -134,6 +134,14 @@ def run_session(*arguments: str, runs_dir: Path, timeout: float = 300.0, **optio
     return session
 
 
+def outside() -> dict[str, str]:
+    """The environment of a session: ours, less what changes what it does or prints."""
+    theirs = ("PYTEST_", "GSM8K_", "CUDA_")
+    printing = ("CI", "BUILD_NUMBER")  # with either, pytest's summary repeats messages in full
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(theirs) and k not in printing}
+    return {**kept, "COLUMNS": "200"}
+
+
 @contextmanager
 def start_session(
     *arguments: str,
@@ -148,7 +156,6 @@ def start_session(
     """
     mark = uuid.uuid4().hex
     command = [sys.executable, "-m", "pytest", *tests, *_QUIET, "--runs-dir", str(runs_dir)]
-    outside = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "GSM8K_"))}
 
     def limit() -> None:
         if largest_file is not None:
@@ -159,7 +166,7 @@ def start_session(
         process = subprocess.Popen(
             [*command, *arguments],
             cwd=ROOT,
-            env={**outside, "COLUMNS": "200", MARK: mark, **(environment or {})},
+            env={**outside(), MARK: mark, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,

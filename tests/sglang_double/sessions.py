@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+from tests.sessions import outside
 from tests.unit.fixtures.simulated import a_gpu, write_gpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,11 +92,6 @@ class Machine:
     ) -> "subprocess.Popen[str]":
         """`cache`: with pytest's own, of what failed before, in this folder."""
         (self.folder / "told.json").write_text(json.dumps(self.told))
-        outside = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("PYTEST_", "GSM8K_", "CUDA_"))
-        }
         cached = ("-o", f"cache_dir={self.folder / 'cache'}")
         quiet = ("-p", "no:hypothesispytest", "-p", "no:anyio")
         quiet += cached if cache else ("-p", "no:cacheprovider")
@@ -103,7 +99,6 @@ class Machine:
             "LLAMA4_ACCURACY_NVML": str(self.folder / "gpus.json"),
             "LLAMA4_ACCURACY_LEASES": str(self.folder / "leases"),
             "SGLANG_DOUBLE": str(self.folder / "told.json"),
-            "COLUMNS": "200",
         }
         where = (
             "--runs-dir",
@@ -115,7 +110,7 @@ class Machine:
         return subprocess.Popen(
             [sys.executable, "-m", "pytest", *tests, *quiet, *where, *python, *words],
             cwd=ROOT,
-            env={**outside, **given},
+            env={**outside(), **given},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
