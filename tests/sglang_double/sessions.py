@@ -83,6 +83,22 @@ class Machine:
         file = self.served / "starts"
         return file.read_text().splitlines() if file.exists() else []
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a session on this machine has in its environment besides the usual."""
+        return {
+            "LLAMA4_ACCURACY_NVML": str(self.folder / "gpus.json"),
+            "LLAMA4_ACCURACY_LEASES": str(self.folder / "leases"),
+            "SGLANG_DOUBLE": str(self.folder / "told.json"),
+        }
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What every session on it is told."""
+        matrix, python = self.folder / "matrix.toml", self.folder / "python"
+        named = (f"--matrix={matrix}", f"--server-python={python}")
+        return ("-p", "no:hypothesispytest", "-p", "no:anyio", *named)
+
     def start(
         self,
         *words: str,
@@ -93,24 +109,12 @@ class Machine:
         """`cache`: with pytest's own, of what failed before, in this folder."""
         (self.folder / "told.json").write_text(json.dumps(self.told))
         cached = ("-o", f"cache_dir={self.folder / 'cache'}")
-        quiet = ("-p", "no:hypothesispytest", "-p", "no:anyio")
-        quiet += cached if cache else ("-p", "no:cacheprovider")
-        given = {
-            "LLAMA4_ACCURACY_NVML": str(self.folder / "gpus.json"),
-            "LLAMA4_ACCURACY_LEASES": str(self.folder / "leases"),
-            "SGLANG_DOUBLE": str(self.folder / "told.json"),
-        }
-        where = (
-            "--runs-dir",
-            str(self.folder / runs),
-            "--matrix",
-            str(self.folder / "matrix.toml"),
-        )
-        python = ("--server-python", str(self.folder / "python"))
+        quiet = cached if cache else ("-p", "no:cacheprovider")
+        where = ("--runs-dir", str(self.folder / runs))
         return subprocess.Popen(
-            [sys.executable, "-m", "pytest", *tests, *quiet, *where, *python, *words],
+            [sys.executable, "-m", "pytest", *tests, *quiet, *where, *self.options, *words],
             cwd=ROOT,
-            env={**outside(), **given},
+            env={**outside(), **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,0 +1,107 @@
+"""`python -m benchmarks.canaries`: whole sessions as data, against SGLang as a double."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.canaries import main, measure_all, sessions_of
+from tests.sessions import ROOT
+from tests.sglang_double.sessions import Machine
+
+STOCK = ROOT / "fixtures" / "canary" / "stock"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """One H200; this process has its environment."""
+    machine = Machine(tmp_path)
+    (tmp_path / "told.json").write_text(json.dumps(machine.told))
+    for name, value in machine.environment.items():
+        monkeypatch.setenv(name, value)
+    return machine
+
+
+def measured(machine: Machine, *words: str) -> tuple[int, dict[str, Any]]:
+    out = machine.folder / "data.json"
+    others = ("tests/accuracy", "-p", "no:cacheprovider", *machine.options)
+    code = measure_all({"both": ["-m", "h200", *words]}, machine.folder / "runs", out, others)
+    content: dict[str, Any] = json.loads(out.read_text("utf-8"))
+    return code, content
+
+
+def test_repeats_of_two_backends_are_data_with_cells_and_flips(machine: Machine) -> None:
+    shutil.copy(STOCK / "reference.jsonl", machine.folder / "tiny")
+    machine.rows("", 'backend = "triton"')
+    code, data = measured(machine, "--repeats", "2", "--parallel", "128")
+    assert code == 0
+    (session,) = data["sessions"]
+    assert session["exit_code"] == 0
+    assert session["gpu_memory_mib_after"] == [0]
+    fa3, triton = session["rows"]
+    assert (fa3["row"], fa3["outcome"], fa3["parity"]) == ("tiny-fa3-h200", "pass", [])
+    assert (triton["parallel"], len(triton["evaluation_seconds"])) == (128, 2)
+    assert triton["counts"]["right"] == 2 * 1266
+    assert triton["server"]["attention_backend"] == "triton"
+    assert all(0 <= same < 1319 for same in triton["texts_of_the_reference"])
+    (pair,) = triton["parity"]
+    assert pair["cells"] == {"both": 1266, "lost": 0, "gained": 0, "neither": 53}
+    assert pair["between_repeats"]["candidate"]["texts"] == {"share": 0, "questions": 0}
+    assert data["server"]["version"] == "0.5.15"
+    assert data["versions"]["pytest"]
+
+
+def test_a_session_that_fails_is_told_and_its_rows_are_kept(machine: Machine) -> None:
+    machine.told["double"] = [*machine.told["double"][:-1], "0.5"]
+    (machine.folder / "told.json").write_text(json.dumps(machine.told))
+    machine.rows("")
+    code, data = measured(machine)
+    assert code == 1
+    (session,) = data["sessions"]
+    assert session["exit_code"] == 10
+    (row,) = session["rows"]
+    assert row["outcome"] == "fail"
+    assert row["stopped"]
+
+
+def test_an_earlier_measurement_is_not_mixed_in(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (machine.folder / "runs" / "stock").mkdir(parents=True)
+    where = ["--runs-dir", str(machine.folder / "runs"), "--out", str(machine.folder / "data.json")]
+    with pytest.raises(SystemExit, match="2"):
+        main(["--sessions", "stock", *where])
+    assert "runs/stock is there already: name another --runs-dir" in capsys.readouterr().err
+
+
+def test_an_unknown_session_is_refused_with_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--sessions", "stock", "all", "--out", "data.json"])
+    assert "'all' is unknown; allowed: stock, chunked, wide, repeats-50" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("stock", ["stock-fa3", "stock-triton", "stock-default", "stock-trtllm_mha"]),
+        ("chunked", ["chunked-fa3", "chunked-triton", "chunked-default", "chunked-trtllm_mha"]),
+        ("wide", ["wide-fa3"]),
+        ("repeats-50", ["stock-fa3", "stock-triton"]),
+        ("repeats-512", ["stock-fa3", "stock-triton"]),
+    ],
+)
+def test_each_session_selects_its_rows_and_no_others(
+    machine: Machine, name: str, rows: list[str]
+) -> None:
+    """On paper: a release without `trtllm_mha` on Hopper leaves its rows out."""
+    matrix = ROOT / "fixtures" / "matrix.toml"
+    code, said = machine.run(*sessions_of("h200")[name], "--dry-run", f"--matrix={matrix}")
+    assert code == 0, said
+    assert set(re.findall("^canary-(.*)-h200:", said, re.MULTILINE)) == set(rows)
