@@ -110,6 +110,7 @@ def _point_of_counts(folder: Path, about: Mapping[str, Any]) -> Point | None:
         seconds = sum(float(attempt.get("seconds", 0.0)) for attempt in about["attempts"])
         tokens, partial = about["completion_tokens"], bool(about["partial"])
         labels = labels_of(about, partial, counts.answered, counts.failed)
+        labels += [about["otherwise"]] if about.get("otherwise") else []
     except (KeyError, TypeError):
         return None
     return Point(

@@ -33,7 +33,8 @@ class Evaluation:
 
     `asked` questions were to be asked; `seconds` is the time that the loop took, over all attempts;
     `stopped` says why the run ended before all were asked, where an early stop ended it; `void`,
-    one line each, that something else was measured than was asked for: no answer counts then.
+    one line each, that something else was measured than was asked for: no answer counts then;
+    `otherwise` that it was not asked as the row's gates are about (`Task.otherwise`).
     """
 
     name: str
@@ -49,6 +50,7 @@ class Evaluation:
     stopped: str | None
     trouble: tuple[str, ...]
     void: tuple[str, ...] = ()
+    otherwise: str | None = None
 
 
 def evaluate(
@@ -76,9 +78,10 @@ def evaluate(
                 kept = _kept(folder, prompts)
                 (folder / "verdict.json").unlink(missing_ok=True)  # of what is no longer so
                 about.pop("void", None)
-            about |= {"configuration": ours, "partial": task.partial, **settings.about}
+            about |= {"configuration": ours, "partial": task.partial, "otherwise": task.otherwise}
+            about |= settings.about
             about |= {"versions": versions(), "machine": machine(), "commit": commit(Path.cwd())}
-            return _Run(name, task.partial, prompts, kept, folder, about, settings).go(endpoint)
+            return _Run(name, task, prompts, kept, folder, about, settings).go(endpoint)
     except Timeout:
         raise UsageError(f"{folder} is being written by another process") from None
     except OSError as error:
@@ -118,14 +121,14 @@ class _Run:
     def __init__(
         self,
         name: str,
-        partial: bool,
+        task: Task,
         prompts: list[Prompt],
         kept: list[Record],
         folder: Path,
         about: dict[str, Any],
         settings: Settings,
     ) -> None:
-        self.name, self.partial, self.folder, self.about = name, partial, folder, about
+        self.name, self.task, self.folder, self.about = name, task, folder, about
         self.settings = settings
         self.prompts = {prompt.question.id: prompt for prompt in prompts}
         self.records = kept
@@ -179,15 +182,16 @@ class _Run:
             name=self.name,
             folder=self.folder,
             asked=len(self.prompts),
-            partial=self.partial,
-            protocol=self.about["configuration"]["protocol"],
-            shots=self.about["configuration"]["shots"],
+            partial=self.task.partial,
+            protocol=self.task.protocol.name,
+            shots=self.task.shots,
             server=self.about.get("server", {}),
             records=tuple(self.records),
             counts=self.counts,
             seconds=sum(a.get("seconds", 0.0) for a in self.about["attempts"]),
             stopped=self.stopped,
             trouble=tuple(trouble),
+            otherwise=self.task.otherwise,
         )
 
     def _receive(self, outcome: Reply | Failure, recorder: Recorder, bar: Progress) -> None:
@@ -202,7 +206,9 @@ class _Run:
 
     def _enough(self) -> str | None:
         settings = self.settings
-        if settings.gate is None or not settings.early_stop or self.partial:
+        if settings.gate is None or not settings.early_stop:
+            return None
+        if self.task.partial or self.task.otherwise:
             return None
         questions = len(self.prompts) * settings.gate.runs
         return enough(settings.before + self.counts, questions, settings.gate)

@@ -22,7 +22,8 @@ class SavedRun:
     """`about` is run.json's content. `labels`, one line each, say how the run is not complete.
 
     `partial`: fewer questions were asked for than the protocol has. `sound` is False where its own
-    verdict was none, so that no fail may be read from it either.
+    verdict was none, so that no fail may be read from it either; but for one that is none because
+    its gate is about other shots, which says nothing of the answers.
     """
 
     folder: Path
@@ -89,7 +90,9 @@ def load_run(folder: Path, *, damaged: bool = False) -> SavedRun:
         *lost,
         *labels_of(about, partial, answered, failed=len(records) - answered),
     ]
-    sound = verdict.get("outcome") != Outcome.NO_VERDICT and not about.get("void")
+    judged = verdict.get("outcome") != Outcome.NO_VERDICT
+    sound = judged or verdict.get("reasons") == [about.get("otherwise")]
+    sound = sound and not about.get("void")
     if not sound and not labels:
         labels = [f"its own verdict is none: {'; '.join(verdict.get('reasons', ()))}"]
     return SavedRun(folder, about, tuple(records), tuple(labels), partial, sound)

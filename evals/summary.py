@@ -31,7 +31,8 @@ class Summary:
     `chance_to_fail` is set where the gate lies within the interval: what a system of this accuracy
     risks by luck. `retried` counts answers that took more than one try; `latency` maps a percentile
     to seconds. `failed` maps the id of each question whose request failed to its error; `stopped`
-    says why an early stop ended the last run; `known_defect` why a fail was expected.
+    says why an early stop ended the last run; `known_defect` why a fail was expected; `otherwise`
+    that the runs were not asked as the gate is about, where nothing is `needed`.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Summary:
     server: dict[str, Any]
     repeats: Disagreement | None = None
     known_defect: str | None = None
+    otherwise: str | None = None
 
     @property
     def spread(self) -> float | None:
@@ -79,12 +81,21 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
     partial = any(evaluation.partial for evaluation in evaluations)
     trouble = [line for evaluation in evaluations for line in evaluation.trouble]
     void = [line for evaluation in evaluations for line in evaluation.void]
-    verdict = judge(counts, questions, gate, partial=partial, trouble=trouble, void=void)
+    verdict = judge(
+        counts,
+        questions,
+        gate,
+        partial=partial,
+        otherwise=first.otherwise,
+        trouble=trouble,
+        void=void,
+    )
     records = [record for evaluation in evaluations for record in evaluation.records]
     seconds = sum(evaluation.seconds for evaluation in evaluations)
     answered = counts.answered
     interval = _interval(records)
-    needed = count_needed(gate.accuracy, questions) if gate is not None else None
+    held = gate if first.otherwise is None else None
+    needed = count_needed(held.accuracy, questions) if held is not None else None
     return Summary(
         name=first.name,
         outcome=verdict.outcome,
@@ -95,7 +106,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         interval=interval,
         gate=gate,
         needed=needed,
-        chance_to_fail=_risk(counts.accuracy, interval, gate, first.asked),
+        chance_to_fail=_risk(counts.accuracy, interval, held, first.asked),
         accuracy_sglang=counts.right_sglang / answered if answered else None,
         retried=sum(record.tries > 1 for record in records if record.error is None),
         seconds=round(seconds, 3),
@@ -110,6 +121,7 @@ def summarize(evaluations: Sequence[Evaluation], gate: Gate | None) -> Summary:
         accuracies=tuple(evaluation.counts.accuracy for evaluation in evaluations),
         server=first.server,
         repeats=_repeats(evaluations),
+        otherwise=first.otherwise,
     )
 
 

@@ -19,12 +19,16 @@ from evals.verdict import Counts, Gate
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is asked. `first`: only that many questions, which makes the run partial."""
+    """What is asked. `first`: only that many questions, which makes the run partial.
+
+    `usual`: the protocol and the shots that the row's gates are about, where it has any.
+    """
 
     questions: QuestionSet
     protocol: Protocol
     shots: int = 8
     first: int | None = None
+    usual: tuple[str, int] | None = None
 
     def prompts(self) -> list[Prompt]:
         """One prompt a question. Raises UsageError for a number that the set does not hold."""
@@ -43,6 +47,14 @@ class Task:
     @property
     def partial(self) -> bool:
         return self.first is not None and self.first < self.whole
+
+    @property
+    def otherwise(self) -> str | None:
+        """One line where it is not what the row's gates are about: they say nothing of it."""
+        asked = self.protocol.name, self.shots
+        if self.usual is None or self.usual == asked:
+            return None
+        return f"asked with {_shots(*asked)}; the row's gates are about {_shots(*self.usual)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +105,10 @@ def refuse_other(earlier: Mapping[str, Any], ours: Mapping[str, Any], folder: Pa
     ]
     if differences:
         raise UsageError(f"{folder} cannot be resumed: {'; '.join(differences)}")
+
+
+def _shots(protocol: str, shots: int) -> str:
+    return f"{shots} shot{'s' * (shots != 1)} of {protocol}"
 
 
 def _shown(value: Any, other: Any) -> str:

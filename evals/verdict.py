@@ -78,6 +78,7 @@ def judge(
     gate: Gate | None,
     *,
     partial: bool = False,
+    otherwise: str | None = None,
     trouble: Iterable[str] = (),
     void: Iterable[str] = (),
 ) -> Verdict:
@@ -85,8 +86,9 @@ def judge(
 
     A fail is a fail only if it stands whatever the questions without an answer would have brought.
     `trouble` tells what went wrong with the measurement; `partial` that fewer questions were asked
-    for than the gate is about, which never gives a verdict; `void` that something else was measured
-    than asked for, whose answers are no fail either.
+    for than the gate is about, `otherwise` that the shots or the protocol are not those that it is
+    about: neither ever gives a verdict; `void` that something else was measured than asked for,
+    whose answers are no fail either.
     """
     voided = tuple(void)
     if voided:
@@ -107,7 +109,9 @@ def judge(
         measurement.insert(
             0, f"a partial run: only {questions // runs} questions were asked for{times}"
         )
-    if gate is not None and not partial:
+    if gate is not None and otherwise is not None:
+        measurement.insert(0, otherwise)
+    elif gate is not None and not partial:
         failures = _failures(counts, questions, gate)
         if failures:
             return Verdict(Outcome.FAIL, (*failures, *besides))

@@ -109,7 +109,7 @@ def _figure(summaries: Sequence[Summary]) -> str:
         low, high = summary.interval
         axes.plot([low, high], [height, height], color="#1f5fa8")
         axes.plot([summary.accuracy], [height], "o", color="#1f5fa8")
-        if summary.gate is not None:
+        if summary.gate is not None and summary.needed is not None:
             axes.plot([summary.gate.accuracy] * 2, [height - 0.4, height + 0.4], color="#b3141d")
     axes.set_yticks(range(len(shown)), [summary.name for summary in reversed(shown)])
     axes.set_xlabel("accuracy with 95% interval; red: required")

@@ -25,7 +25,7 @@ def cells(summary: Summary) -> tuple[str, ...]:
     counts = summary.counts
     return (
         summary.name,
-        _verdict(summary),
+        _verdict(summary) + (f" ({summary.protocol})" if summary.otherwise else ""),
         f"{counts.right}/{counts.answered}",
         _or_dash(summary.needed, "{}"),
         _or_dash(summary.accuracy, "{:.4f}"),
@@ -56,7 +56,7 @@ def message(summary: Summary) -> str:
             f"{summary.accuracy:.4f} (95% interval {low:.4f} to {high:.4f}); by SGLang's rule "
             f"{summary.accuracy_sglang:.4f}; {counts.invalid} invalid, {counts.truncated} truncated"
         )
-    if gate is not None:
+    if gate is not None and summary.needed is not None:
         pooled = f", {gate.runs} runs pooled" if gate.runs > 1 else ""
         lines.append(
             f"  required: accuracy {gate.accuracy:g} = {summary.needed} of {summary.questions}, "

@@ -60,6 +60,17 @@ def test_a_backend_with_the_references_answers_passes(machine: Machine) -> None:
     assert f"\n{PAIR}  NO WORSE " in said
 
 
+@pytest.mark.parametrize(("besides", "code", "told"), [({}, 11, "NO WORSE"), (None, 10, "WORSE")])
+def test_parity_judges_what_was_asked_with_other_shots_and_the_rows_gates_do_not(
+    machine: Machine, besides: dict[str, Any] | None, code: int, told: str
+) -> None:
+    machine.told["besides"] = machine.told["besides"] if besides is None else besides
+    ended_with, said = machine.run("-m", "h200", "--shots", "4")
+    assert ended_with == code, said
+    assert f"\n{PAIR}  {told} " in said
+    assert "2 without a verdict" in said
+
+
 def test_repeats_are_judged_together(machine: Machine) -> None:
     code, said = machine.run("-m", "h200", "--repeats", "2")
     assert code == 10, said

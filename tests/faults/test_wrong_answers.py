@@ -50,6 +50,23 @@ def test_without_early_stop_a_lost_gate_asks_all(measured: Measured) -> None:
     assert verdict["stopped"] is None
 
 
+@against_double("--shots", "4", accuracy=0.9)
+def test_a_gate_about_other_shots_neither_ends_a_run_nor_judges_it(measured: Measured) -> None:
+    session, verdict = measured.session, measured.run.verdict
+    assert session.exit_code == 11
+    assert verdict["outcome"] == "no verdict"
+    why = "asked with 4 shots of train; the row's gates are about 8 shots of train"
+    assert verdict["reasons"] == [why]
+    assert why in session.output
+    assert "NO VERDICT (train, 4 shots)  1187/1319" in session.output
+    assert len(measured.run.answers) == ALL
+
+
+@against_double("--shots", "8", "--protocol", "train")
+def test_the_rows_own_shots_and_protocol_may_be_given(measured: Measured) -> None:
+    assert measured.session.exit_code == 0
+
+
 @against_double(invalid_share=ONE)
 def test_one_invalid_answer_fails_and_the_run_goes_on_to_its_end(measured: Measured) -> None:
     verdict = measured.run.verdict

@@ -68,6 +68,7 @@ def write_run(
             name, task, Endpoint("http://nowhere", model), Settings(about=about)
         ),
         "partial": task.partial,
+        "otherwise": task.otherwise,
         "counts": asdict(sum(map(count, records), Counts())),
         "completion_tokens": completion_tokens(records),
     }

@@ -28,6 +28,7 @@ from tests.unit.evals.run_folders import (
     WRONG,
     first,
     write_run,
+    write_verdict,
 )
 
 ALL_RIGHT = [RIGHT] * ROWS
@@ -42,6 +43,19 @@ def pair(tmp_path: Path, task: Task, ours: list[str], theirs: list[str]) -> Comp
         write_run(tmp_path / "baseline", task, ours),
         write_run(tmp_path / "candidate", task, theirs),
     )
+
+
+def test_runs_whose_gate_is_about_other_shots_are_compared_and_others_without_a_verdict_are_not(
+    tmp_path: Path, small_task: Task
+) -> None:
+    task = replace(small_task, usual=("train", 8))
+    baseline = write_run(tmp_path / "baseline", task, ALL_RIGHT)
+    candidate = write_run(tmp_path / "candidate", task, [WRONG] * 20 + ALL_RIGHT[20:])
+    for folder in (baseline, candidate):
+        write_verdict(folder, "no verdict", reasons=[task.otherwise])
+    assert compared(baseline, candidate).outcome is Parity.WORSE
+    write_verdict(candidate, "no verdict", reasons=[task.otherwise, "the server died"])
+    assert compared(baseline, candidate).outcome is None
 
 
 def test_cells_and_counts_are_those_of_the_records(tmp_path: Path, small_task: Task) -> None:

@@ -193,6 +193,18 @@ def test_a_run_of_other_questions_is_marked_and_is_no_point_of_the_row(
     assert early.notes == ("not as the latest run: shots (4 and 2)",)
 
 
+@pytest.mark.parametrize("verdict", [None, "no verdict"])
+def test_a_run_asked_with_other_shots_than_its_rows_is_no_point_of_the_row(
+    keep: Kept, runs: Path, small_task: Task, verdict: str | None
+) -> None:
+    keep(1, fates(3))
+    task = replace(small_task, shots=4, usual=("train", 2))
+    keep(2, fates(4), task=task, verdict=verdict, reasons=[task.otherwise])
+    early, late = points_of(runs)
+    assert (early.whole, late.whole) == (True, False)
+    assert str(task.otherwise) in late.notes[0]
+
+
 def test_baselines_take_part_and_a_run_that_is_one_is_one_point(
     keep: Kept, runs: Path, tmp_path: Path
 ) -> None:

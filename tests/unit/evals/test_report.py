@@ -20,6 +20,8 @@ from evals.statistics import wilson_interval
 from evals.summary import Summary, summarize, summary_from, write_summary
 from evals.verdict import Counts, Gate, Outcome
 
+RED = "#b3141d"
+
 
 def record(number: int, *, right: bool = True, **other: object) -> Record:
     plain = Record(
@@ -125,6 +127,21 @@ def test_the_table_holds_the_figures(passing: Summary, failing: Summary) -> None
     assert "94/100" in first
     assert "FAIL" in second
     assert header.index("needed") + len("needed") == first.index(" 93 ") + len(" 93")
+
+
+def test_of_a_gate_that_is_about_other_shots_nothing_is_required(tmp_path: Path) -> None:
+    why = "asked with 4 shots of train; the row's gates are about 8 shots of train"
+    records = [record(n, right=n >= 6) for n in range(100)]  # near the gate
+    summary = summarize([evaluation(records, shots=4, otherwise=why)], Gate(0.93))
+    told = dict(zip(HEADER, cells(summary), strict=True))
+    assert told["verdict"] == "NO VERDICT (train, 4 shots)"
+    assert (told["accuracy"], told["needed"]) == ("0.9400", "-")
+    lines = message(summary).splitlines()
+    assert lines[:2] == ["row[a]: NO VERDICT", f"  {why}"]
+    assert lines[2].startswith("  observed: 94 right of 100 answered = 0.9400 ")
+    assert not any("required" in line or "near the gate" in line for line in lines)
+    page = write_page([summary], [], [], tmp_path / "report.html").read_text()
+    assert page.count(RED) == 1  # of the styles: the figure draws no gate
 
 
 def test_a_failing_rows_message_says_all_that_is_needed(failing: Summary) -> None:

@@ -105,11 +105,12 @@ def test_a_run_stops_when_it_is_lost(
     assert (again.counts, again.stopped) == (run.counts, run.stopped)
 
 
-@pytest.mark.parametrize("how", ["early stop off", "no gate", "partial"])
+@pytest.mark.parametrize("how", ["early stop off", "no gate", "partial", "other shots"])
 def test_a_run_that_may_not_stop_early_asks_all(
     double_of: DoubleOf, small_task: Task, patient: Settings, tmp_path: Path, how: str
 ) -> None:
-    task = replace(small_task, first=100) if how == "partial" else small_task
+    first = 100 if how == "partial" else None
+    task = replace(small_task, first=first, usual=("train", 8 if how == "other shots" else 2))
     settings = replace(
         patient, gate=None if how == "no gate" else Gate(0.93), early_stop=how != "early stop off"
     )
@@ -117,6 +118,9 @@ def test_a_run_that_may_not_stop_early_asks_all(
         run = evaluate("row", task, endpoint, settings, tmp_path)
     assert run.counts.answered == (100 if how == "partial" else ROWS)
     assert run.stopped is None
+    wanted = "asked with 2 shots of train; the row's gates are about 8 shots of train"
+    assert run.otherwise == (wanted if how == "other shots" else None)
+    assert read_run(tmp_path)["otherwise"] == run.otherwise
 
 
 def test_a_pooled_run_counts_what_earlier_ones_lost(

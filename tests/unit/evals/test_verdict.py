@@ -95,6 +95,13 @@ def test_a_partial_run_has_no_verdict_whatever_it_brought(counts: Counts) -> Non
     assert verdict.reasons == ("a partial run: only 60 questions were asked for",)
 
 
+@pytest.mark.parametrize("counts", [Counts(right=N), Counts(wrong=N), Counts(invalid=N)])
+def test_a_run_asked_otherwise_than_its_gate_is_about_has_no_verdict(counts: Counts) -> None:
+    verdict = judge(counts, N, GATE, otherwise="asked with 4 shots")
+    assert (verdict.outcome, verdict.reasons) == (Outcome.NO_VERDICT, ("asked with 4 shots",))
+    assert judge(counts, N, None, otherwise="asked with 4 shots").outcome is Outcome.REPORT
+
+
 def test_without_a_gate_a_whole_run_is_reported() -> None:
     assert outcome(Counts(right=600, wrong=700, invalid=19), gate=None) is Outcome.REPORT
     assert outcome(Counts(right=1318, failed=1), gate=None) is Outcome.NO_VERDICT
