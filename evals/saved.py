@@ -58,6 +58,12 @@ class SavedRun:
         return float(sum(attempt.get("seconds", 0.0) for attempt in self.about["attempts"]))
 
     @property
+    def stopped(self) -> bool:
+        """Whether its gate was lost, so that it ended early."""
+        attempts = self.about["attempts"]
+        return bool(attempts and attempts[-1].get("stopped"))
+
+    @property
     def answered(self) -> dict[str, Record]:
         """The records that hold an answer, by question."""
         return {record.id: record for record in self.records if record.error is None}
