@@ -33,6 +33,10 @@ FAILING_TEST = """
     def test_of_something_else():
         assert 1 + 1 == 3
 """
+MEASURING_TEST = """
+    def test_that_is_no_gate(evaluate, server):
+        evaluate(server)
+"""
 KILLED_WORKER = """
     import os, signal
 
@@ -183,6 +187,39 @@ def test_workers_bring_the_same_verdict(session_of: Any) -> None:
     assert session.exit_code == 10
     assert "2 gates: 1 passed, 1 failed, 0 without a verdict; exit code 10" in session.output
     assert len(session.runs) == 1  # both gates of a row are one worker's
+
+
+@pytest.mark.parametrize(
+    ("mode", "source"),
+    [
+        *((mode, PASSING_GATE) for mode in ("each", "loadfile", "loadscope", "worksteal")),
+        ("loadfile", MEASURING_TEST),
+    ],
+)
+def test_workers_that_may_split_a_row_are_refused_before_anything_is_asked(
+    session_of: Any, runs_dir: Path, mode: str, source: str
+) -> None:
+    session = session_of(source, gate=False, arguments=("-n", "2", "--dist", mode))
+    assert session.exit_code == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in session.output.splitlines() if "ERROR" in line]
+    assert line == (
+        f"ERROR: --dist {mode} may split the tests of one row over workers, and each would start "
+        "its server: use -n N alone"
+    )
+    assert not runs_dir.exists()
+
+
+def test_tests_of_no_row_may_be_split(session_of: Any) -> None:
+    passing = FAILING_TEST.replace("3", "2")
+    arguments = ("-n", "2", "--dist", "loadfile")
+    assert session_of(passing, gate=False, arguments=arguments).exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [("-n", "2", "--dist", "loadgroup"), ("--dist", "no")])
+def test_other_modes_keep_a_row_together(session_of: Any, arguments: tuple[str, ...]) -> None:
+    session = session_of(FAILING_GATE, arguments=arguments)
+    assert session.exit_code == 10
+    assert len(session.runs) == 1
 
 
 @pytest.mark.parametrize(("workers", "restarts"), [("2", "4"), ("2", "0"), ("1", "0")])
