@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.run_summary import circumstances, rows_of
 from evals.errors import EvalsError
 from evals.records import write_json
-from fixtures.gpus import gpus
+from fixtures.hardware.gpus import gpus
 
 ROOT = Path(__file__).parents[1]
 PAIR = "stock and (fa3 or triton) and not default"  # by -k: the reference of Hopper, and another

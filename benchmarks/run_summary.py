@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.records import read_run
 from evals.saved import load_run
-from fixtures.reference_texts import read_texts, same_text
+from fixtures.measuring.reference_texts import read_texts, same_text
 
 FACTS = (
     "attention_backend",

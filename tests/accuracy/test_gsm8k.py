@@ -1,8 +1,8 @@
 """The gate of each row of the matrix."""
 
-from fixtures.gates import GateChecker
+from fixtures.measuring.gates import GateChecker
 from fixtures.pytest_fixtures import Evaluate
-from fixtures.servers import Server
+from fixtures.servers.server import Server
 
 
 def test_gsm8k(server: Server, evaluate: Evaluate, gate: GateChecker) -> None:

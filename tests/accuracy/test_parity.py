@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.pairs import Pair
-from fixtures.parity_gate import ParityChecker
+from fixtures.matrix.pairs import Pair
+from fixtures.measuring.parity_gate import ParityChecker
 
 
 @pytest.mark.parity

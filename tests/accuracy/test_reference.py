@@ -5,9 +5,9 @@ After the gate: what is asked here must not warm the caches of a measured run.
 
 import pytest
 
-from fixtures.gates import GateChecker
+from fixtures.measuring.gates import GateChecker
 from fixtures.pytest_fixtures import Evaluate, MeasureDrift
-from fixtures.servers import Server
+from fixtures.servers.server import Server
 
 
 @pytest.mark.reference

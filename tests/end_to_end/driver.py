@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from fixtures.leases import lease
-from fixtures.process import ServerProcess
+from fixtures.hardware.leases import lease
+from fixtures.servers.process import ServerProcess
 
 SMALL_SERVER = Path(__file__).with_name("small_server.py")
 

@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from fixtures.matrix import load_matrix
-from fixtures.servers import start_server
+from fixtures.matrix.file import load_matrix
+from fixtures.servers.server import start_server
 
 
 def main() -> None:

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from evals.errors import ServerNotStarted
-from fixtures.leases import lease
-from fixtures.ports import free_port
-from fixtures.process import ServerProcess
+from fixtures.hardware.leases import lease
+from fixtures.hardware.ports import free_port
+from fixtures.servers.process import ServerProcess
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent

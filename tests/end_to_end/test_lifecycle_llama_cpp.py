@@ -19,9 +19,9 @@ import pytest
 from evals.errors import ServerNotStarted
 from fixtures.engines import attached
 from fixtures.engines.llama_cpp import LlamaCpp
-from fixtures.leases import lease
-from fixtures.matrix import Row, load_matrix
-from fixtures.servers import Server, attach_server, start_server
+from fixtures.hardware.leases import lease
+from fixtures.matrix.file import Row, load_matrix
+from fixtures.servers.server import Server, attach_server, start_server
 
 pytest.importorskip("xllamacpp")
 HERE = Path(__file__).parent

@@ -3,7 +3,7 @@
 import pytest
 
 from fixtures.pytest_fixtures import Evaluate
-from fixtures.servers import Server
+from fixtures.servers.server import Server
 from tests.real_model.flexible_rule import difference
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from evals.parity import Parity
 from fixtures.canary.card import felt_by, is_sound, parity, read_report
-from fixtures.matrix import load_matrix
+from fixtures.matrix.file import load_matrix
 
 REPORT = read_report()
 FAULTS = [

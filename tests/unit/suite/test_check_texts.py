@@ -13,7 +13,7 @@ from evals.errors import NoVerdict, UsageError
 from evals.records import Record
 from evals.run import Evaluation
 from evals.verdict import Counts, Outcome
-from fixtures.gates import GateChecker, GateFailed
+from fixtures.measuring.gates import GateChecker, GateFailed
 
 QUESTIONS = 10
 

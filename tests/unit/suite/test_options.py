@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.errors import UsageError
-from fixtures.options import Options, add_options, read_options
+from fixtures.suite.options import Options, add_options, read_options
 
 
 class Config:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evals.verdict import Outcome
+from fixtures.measuring.told import VERDICT, VERDICT_FILE
 from fixtures.outcomes import Outcomes, resumable
-from fixtures.told import VERDICT, VERDICT_FILE
 
 PASS, FAIL, OPEN, REPORT = Outcome.PASS, Outcome.FAIL, Outcome.NO_VERDICT, Outcome.REPORT
 OK, FAILED, INTERRUPTED, INTERNAL, USAGE, NONE = range(6)  # pytest's own

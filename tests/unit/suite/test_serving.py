@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from fixtures import serving as module
-from fixtures.matrix import load_matrix
-from fixtures.serving import serving
+from fixtures.matrix.file import load_matrix
+from fixtures.measuring import serving as module
+from fixtures.measuring.serving import serving
 
 ROW = load_matrix().row("canary-stock-fa_on-cpu")
 

@@ -20,17 +20,17 @@ from evals.questions import load_folder
 from evals.records import read_run, write_json
 from evals.task import Task
 from evals.verdict import Outcome
-from fixtures import parity as session
-from fixtures import parity_gate
-from fixtures.defects import Defect
-from fixtures.gates import GateFailed
-from fixtures.matrix import load_matrix
-from fixtures.pairs import Pair
-from fixtures.parity import SessionParity
-from fixtures.parity_gate import ParityChecker
-from fixtures.rows import Row
-from fixtures.suite import CANARY_QUESTIONS
-from fixtures.told import NOTICE, PAIR_FILE, VERDICT, Told
+from fixtures.matrix.defects import Defect
+from fixtures.matrix.file import load_matrix
+from fixtures.matrix.pairs import Pair
+from fixtures.matrix.rows import Row
+from fixtures.measuring import parity as session
+from fixtures.measuring import parity_gate
+from fixtures.measuring.gates import GateFailed
+from fixtures.measuring.parity import SessionParity
+from fixtures.measuring.parity_gate import ParityChecker
+from fixtures.measuring.told import NOTICE, PAIR_FILE, VERDICT, Told
+from fixtures.suite.suite import CANARY_QUESTIONS
 from tests.unit.evals.run_folders import FAILED, RIGHT, WRONG, write_run
 
 ROWS = {row.id: row for row in load_matrix().rows}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evals.questions import load_folder
-from fixtures.matrix import load_matrix
-from fixtures.measuring import task_of
-from fixtures.suite import CANARY_QUESTIONS
+from fixtures.matrix.file import load_matrix
+from fixtures.measuring.measure import task_of
+from fixtures.suite.suite import CANARY_QUESTIONS
 from tests.unit.suite.test_options import read
 
 QUESTIONS = load_folder(CANARY_QUESTIONS, "canary")

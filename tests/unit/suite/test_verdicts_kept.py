@@ -9,11 +9,11 @@ import pytest
 from evals.errors import RecordsNotWritten, UsageError
 from evals.run import Evaluation
 from evals.verdict import Counts, Gate, Outcome
-from fixtures import serving
 from fixtures.engines.attached import attached_row
-from fixtures.gates import GateChecker, GateFailed
-from fixtures.rows import Gate as RowGate
-from fixtures.rows import Row
+from fixtures.matrix.rows import Gate as RowGate
+from fixtures.matrix.rows import Row
+from fixtures.measuring import serving
+from fixtures.measuring.gates import GateChecker, GateFailed
 
 Kept = list[tuple[Outcome, Path | None]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures.workers import row_of
+from fixtures.suite.workers import row_of
 
 ROWS = ("canary-stock-fa_off-cpu", "canary-stock-fa_on-cpu", "a-cpu")
 
