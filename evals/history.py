@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from evals.agreement import differences
 from evals.baseline.file import ENDING
-from evals.compare import differences
 from evals.errors import UsageError
 from evals.points import Point, baseline_points, read_point
 from evals.verdict import Counts

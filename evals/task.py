@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from evals.agreement import shown
 from evals.client import Limits
 from evals.completions import Endpoint, Sampling
 from evals.errors import UsageError
@@ -99,7 +99,7 @@ def refuse_other(earlier: Mapping[str, Any], ours: Mapping[str, Any], folder: Pa
     """Raises UsageError, naming each difference between two configurations."""
     pairs = {key: (earlier.get(key), ours.get(key)) for key in ours}
     differences = [
-        f"{key} was {_shown(was, now)}, is {_shown(now, was)}"
+        f"{key} was {shown(was, now)}, is {shown(now, was)}"
         for key, (was, now) in pairs.items()
         if was != now
     ]
@@ -109,11 +109,3 @@ def refuse_other(earlier: Mapping[str, Any], ours: Mapping[str, Any], folder: Pa
 
 def _shots(protocol: str, shots: int) -> str:
     return f"{shots} shot{'s' * (shots != 1)} of {protocol}"
-
-
-def _shown(value: Any, other: Any) -> str:
-    """A value; of an object only what differs."""
-    if isinstance(value, dict) and isinstance(other, dict):
-        value = {key: value.get(key) for key in (*value, *(k for k in other if k not in value))}
-        value = {key: value[key] for key in value if value[key] != other.get(key)}
-    return json.dumps(value)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from pydantic import ValidationError
 
+from evals.agreement import refuse_different
 from evals.baseline.file import (
     BASELINE_FORMAT,
     HASHES_A_LINE,
@@ -18,7 +19,6 @@ from evals.baseline.file import (
 )
 from evals.baseline.hashes import hashed, ids, lines
 from evals.baseline.store import first_mistake
-from evals.compare import refuse_different
 from evals.errors import NotComparable, UsageError
 from evals.identity import identity
 from evals.records import Record, now
