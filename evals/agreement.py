@@ -49,6 +49,30 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str
     return found
 
 
+def arguments(run: SavedRun) -> dict[str, Any] | None:
+    """What the run's row told its server besides the backend; None where it does not say."""
+    row = run.configuration.get("row")
+    told = row.get("arguments") if isinstance(row, dict) else None
+    return told if isinstance(told, dict) else None
+
+
+def other_arguments(one: SavedRun, other: SavedRun) -> list[str]:
+    """`page_size (16 and not set)`, one for each that differs; none where a run does not say.
+
+    A name may be written with dashes or underscores.
+    """
+    told = [arguments(run) for run in (one, other)]
+    first, second = (
+        {name.replace("-", "_"): json.dumps(value) for name, value in (each or {}).items()}
+        for each in told
+    )
+    return [
+        f"{name} ({first.get(name, 'not set')} and {second.get(name, 'not set')})"
+        for name in sorted(first.keys() | second.keys() if None not in told else ())
+        if first.get(name) != second.get(name)
+    ]
+
+
 def refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
     """Raises UsageError for runs of one side that are no repeats of one row and build."""
     for one, other in combinations(runs, 2):
@@ -59,6 +83,7 @@ def refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
             found.append(f"row ({rows[0]} and {rows[1]})")
         if None not in servers and servers[0] != servers[1]:
             found.append(f"server ({shown(*servers)} and {shown(*reversed(servers))})")
+        found += other_arguments(one, other)
         if found:
             raise UsageError(
                 f"{one.folder} and {other.folder} are no repeats, as runs of the {role} must be: "

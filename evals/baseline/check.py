@@ -45,7 +45,7 @@ def runs_of(baseline: Baseline, file: Path) -> list[SavedRun]:
         "protocol": baseline.key.protocol,
         "shots": asked.shots,
         "sampling": asked.sampling,
-        "row": {**key, "model": model, "gate": baseline.gate},
+        "row": {**key, "model": model, "gate": baseline.gate, "arguments": baseline.arguments},
     }
     prompts = each_hash(baseline.prompts)
     return [

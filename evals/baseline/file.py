@@ -106,7 +106,10 @@ class Repeat(Entry):
 
 
 class Baseline(Entry):
-    """`row` is the name of the runs. `prompts`: a hash of each prompt with its gold."""
+    """`row` is the name of the runs. `prompts`: a hash of each prompt with its gold.
+
+    `arguments` are the row's; None in files of before they were kept.
+    """
 
     format: int
     key: Key
@@ -114,6 +117,7 @@ class Baseline(Entry):
     note: str | None
     row: str
     gate: dict[str, Any] | None
+    arguments: dict[str, Any] | None = None
     asked: Asked
     runs: Annotated[tuple[Repeat, ...], Field(min_length=1)]
     prompts: tuple[Hashes, ...]

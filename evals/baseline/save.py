@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from pydantic import ValidationError
 
-from evals.agreement import refuse_different
+from evals.agreement import arguments, other_arguments, refuse_different
 from evals.baseline.file import (
     BASELINE_FORMAT,
     HASHES_A_LINE,
@@ -55,6 +55,7 @@ def key_of_all(runs: Sequence[SavedRun]) -> Key:
         found = key_of(first).differences(key_of(run))
         if identity(first.about) != identity(run.about):
             found.append("what the servers say of their build and options")
+        found += other_arguments(first, run)
         if found:
             raise NotComparable(
                 f"{first.folder} and {run.folder} are no repeats: they differ in {'; '.join(found)}"
@@ -94,6 +95,7 @@ def _baseline(runs: Sequence[SavedRun], note: str | None) -> Baseline:
         note=note,
         row=first.name,
         gate=row.get("gate"),
+        arguments=arguments(first),
         asked=Asked(
             questions=str(configuration["questions"].get("set")),
             sha256=configuration["questions"]["sha256"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from evals.agreement import arguments, other_arguments
 from evals.compare import Comparison
 from evals.paired import POWER
 from evals.parity import MOST_REPEATS, Parity
@@ -64,6 +65,7 @@ def comparison_values(seen: Comparison) -> dict[str, Any]:
             for role, side in _sides(seen)
             for run in side.runs
         ],
+        "arguments": {role: arguments(side.runs[0]) for role, side in _sides(seen)},
         "asked": seen.asked,
         "compared": seen.compared,
         "counts": [asdict(side.pooled) for _, side in _sides(seen)],
@@ -124,6 +126,8 @@ def _notes(seen: Comparison) -> list[str]:
     verdict, cells = seen.verdict, seen.verdict.cells
     tolerance = f"{100 * verdict.gate.tolerance:g} points"
     notes = []
+    if others := other_arguments(seen.baseline.runs[0], seen.candidate.runs[0]):
+        notes.append(f"  warning: other arguments, baseline and candidate: {', '.join(others)}")
     if seen.compared < seen.asked:
         who = "all runs" if _several(seen) else "both"
         notes.append(

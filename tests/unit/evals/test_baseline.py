@@ -152,11 +152,12 @@ def test_a_run_that_failed_its_gate_is_kept_under_a_warning(
     [
         ({"row": row_of("fa_off")}, "backend fa_on there, fa_off here"),
         ({"server": {"facts": {"version": "1.3"}}}, "what the servers say of their build"),
+        ({"row": row_of(arguments={"slots": 4})}, r"slots \(not set and 4\)"),
     ],
 )
 def test_repeats_that_differ_are_refused(run: Save, about: dict[str, Any], told: str) -> None:
     with pytest.raises(NotComparable, match=told):
-        baseline_of([load_run(run("a")), load_run(run("b", **about))])
+        baseline_of([load_run(run("a", row=row_of(arguments={}))), load_run(run("b", **about))])
 
 
 def test_the_same_run_twice_is_no_repeat(run: Save) -> None:

@@ -13,9 +13,11 @@ from evals.baseline.check import check
 from evals.baseline.store import load_baseline
 from evals.compare import compare
 from evals.parity import Parity, ParityGate
+from evals.report.pair import comparison_text
 from evals.saved import load_run
 from tests.unit.evals.baselines import (
     FATES,
+    NAME,
     Save,
     edited,
     said,
@@ -138,6 +140,39 @@ def test_a_named_baseline_of_another_key_is_compared_under_a_warning(
         "warning: the baseline is of another key: backend fa_on there, triton here; "
         "tensor parallel 1 there, 4 here"
     )
+
+
+ARGUMENTS = {"kv_cache_dtype": "auto", "page-size": 16, "stream": True}
+OTHER = {"kv_cache_dtype": "fp8_e5m2", "page_size": 16, "disable_hybrid_swa_memory": True}
+
+
+def test_arguments_that_differ_are_told_by_check_and_compare(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path, tmp_path: Path
+) -> None:
+    accepted = run("accepted", row=row_of(arguments=ARGUMENTS))
+    later = run("later", row=row_of(arguments=OTHER))
+    said(capsys, "save", accepted, f"--dir={store}")
+    told = (
+        "  warning: other arguments, baseline and candidate: disable_hybrid_swa_memory (not set "
+        'and true), kv_cache_dtype ("auto" and "fp8_e5m2"), stream (true and not set)'
+    )
+    file = tmp_path / "seen.json"
+    code, out, _ = said(capsys, "check", later, f"--dir={store}", "--json", file)
+    assert (code, out.splitlines()[1]) == (0, told)
+    assert json.loads(file.read_text())["arguments"] == {"baseline": ARGUMENTS, "candidate": OTHER}
+    assert comparison_text(compare(load_run(accepted), load_run(later))).splitlines()[1] == told
+
+
+def test_arguments_that_agree_or_are_not_known_are_not_told(
+    capsys: pytest.CaptureFixture[str], run: Save, store: Path
+) -> None:
+    said(capsys, "save", run("accepted", row=row_of(arguments=ARGUMENTS)), f"--dir={store}")
+    later = run("later", row=row_of(arguments=ARGUMENTS)), run("other", row=row_of(arguments=OTHER))
+    assert "other arguments" not in said(capsys, "check", later[0], f"--dir={store}")[1]
+    assert "other arguments" in said(capsys, "check", later[1], f"--dir={store}")[1]
+    edited(store / NAME, lambda content: content.pop("arguments"))  # as before they were kept
+    code, out, err = said(capsys, "check", later[1], f"--dir={store}")
+    assert (code, "other arguments" in out, err) == (0, False, "")
 
 
 def test_another_machine_build_or_commit_is_told_and_no_warning(

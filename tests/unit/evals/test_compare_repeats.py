@@ -125,15 +125,15 @@ def test_a_run_stands_on_one_side_alone(tmp_path: Path, small_task: Task) -> Non
             {"row_name": "fa_on", "server": {"facts": {"version": "1", "cache_type_k": "q8_0"}}},
             'server ({"cache_type_k": "f16"} and {"cache_type_k": "q8_0"})',
         ),
+        ({"row_name": "fa_on", "row": {"arguments": {"slots": 4}}}, "differ in slots (16 and 4)"),
     ],
 )
 def test_a_side_is_no_mixture_of_rows_or_servers(
     tmp_path: Path, small_task: Task, about: dict[str, Any], told: str
 ) -> None:
     server = {"facts": {"version": "1", "cache_type_k": "f16"}}
-    ours = load_run(
-        write_run(tmp_path / "a", small_task, ALL_RIGHT, row_name="fa_on", server=server)
-    )
+    whose = {"server": server, "row": {"arguments": {"slots": 16}}}
+    ours = load_run(write_run(tmp_path / "a", small_task, ALL_RIGHT, row_name="fa_on", **whose))
     off = load_run(write_run(tmp_path / "off", small_task, losing(range(40)), **about))
     theirs = runs(tmp_path / "b", small_task, [ALL_RIGHT])
     for given in (([ours, off], theirs), (theirs, [ours, off])):
