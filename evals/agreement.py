@@ -73,6 +73,21 @@ def other_arguments(one: SavedRun, other: SavedRun) -> list[str]:
     ]
 
 
+def refuse_same(runs: Sequence[SavedRun]) -> None:
+    """Raises UsageError where two of them are one: the same folder, or what holds a copy of it.
+
+    Repeats with the same answers are two: each began at a time of its own.
+    """
+    for one, other in combinations(runs, 2):
+        if one.folder.resolve() == other.folder.resolve():
+            raise UsageError(f"{one.folder} is given twice: a run counts once")
+        if one.origin is not None and one.origin == other.origin:
+            raise UsageError(
+                f"{one.folder} and {other.folder} hold the same run, which began at "
+                f"{one.started}: a run counts once"
+            )
+
+
 def refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
     """Raises UsageError for runs of one side that are no repeats of one row and build."""
     for one, other in combinations(runs, 2):

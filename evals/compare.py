@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from evals.agreement import refuse_different, refuse_mixture
+from evals.agreement import refuse_different, refuse_mixture, refuse_same
 from evals.errors import NotComparable, UsageError
 from evals.parity import PairVerdict, Parity, ParityGate, judge, stands
 from evals.repeats import Evidence, evidence_of
@@ -54,18 +54,18 @@ def compare(
     `corrected` is this comparison's p among several (`holm`).
 
     Raises:
-        UsageError: a side has no run, a run is given twice, or those of a side are no repeats.
+        UsageError: a side has no run, two runs are one or copies of one, or those of a side are no
+            repeats.
         NotComparable: two runs differ in questions, protocol, shots, model or sampling, one line
             that says in what; or no question was answered in all.
     """
     before, after = _runs(baseline, "baseline"), _runs(candidate, "candidate")
     runs, sizes = (*before, *after), (len(before), len(after))
+    refuse_same(runs)
     for one, other in combinations(runs, 2):
         refuse_different(one, other)
     for role, repeats in (("baseline", before), ("candidate", after)):
         refuse_mixture(repeats, role)
-    if both := {run.folder.resolve() for run in before} & {run.folder.resolve() for run in after}:
-        raise UsageError(f"{min(both)} is given as a run of the baseline and of the candidate")
     common = sorted(set.intersection(*(set(run.answered) for run in runs)))
     if not common:
         folders = " and ".join(str(run.folder) for run in runs)
@@ -100,10 +100,6 @@ def _runs(given: SavedRun | Sequence[SavedRun], role: str) -> tuple[SavedRun, ..
     runs = (given,) if isinstance(given, SavedRun) else tuple(given)
     if not runs:
         raise UsageError(f"the {role} has no run")
-    folders = [run.folder.resolve() for run in runs]
-    for run, folder in zip(runs, folders, strict=True):
-        if folders.count(folder) > 1:
-            raise UsageError(f"{run.folder} is given twice as a run of the {role}")
     return runs
 
 

@@ -53,6 +53,16 @@ class SavedRun:
         return str(self.about.get("started") or attempts[0].get("started") or "")
 
     @property
+    def origin(self) -> tuple[str, float] | None:
+        """When it began, and the seconds of its first attempt, both to the millisecond.
+
+        A copy has the same, also one that was gone on with, and so has a baseline that keeps the
+        run. None where it does not say when it began.
+        """
+        attempts = self.about["attempts"] or [{}]
+        return (self.started, float(attempts[0].get("seconds", 0.0))) if self.started else None
+
+    @property
     def seconds(self) -> float:
         """What asking took, over all attempts."""
         return float(sum(attempt.get("seconds", 0.0) for attempt in self.about["attempts"]))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from pydantic import ValidationError
 
-from evals.agreement import arguments, other_arguments, refuse_different
+from evals.agreement import arguments, other_arguments, refuse_different, refuse_same
 from evals.baseline.file import (
     BASELINE_FORMAT,
     HASHES_A_LINE,
@@ -67,7 +67,7 @@ def baseline_of(runs: Sequence[SavedRun], note: str | None = None) -> Baseline:
     """What is kept of one run, or of several of the same row, in the order of their start.
 
     Raises:
-        UsageError: a run is not whole or not sound, or is given twice.
+        UsageError: a run is not whole or not sound, or is given twice, be it as a copy.
         NotComparable: the runs are not of the same thing, key and build included.
     """
     runs = sorted(runs, key=lambda run: run.started)
@@ -76,8 +76,7 @@ def baseline_of(runs: Sequence[SavedRun], note: str | None = None) -> Baseline:
     key_of_all(runs)
     for run in runs[1:]:
         refuse_different(runs[0], run)
-    if len({run.folder.resolve() for run in runs}) < len(runs):
-        raise UsageError("a run is given twice: a repeat is a run of its own")
+    refuse_same(runs)
     try:
         return _baseline(runs, note)
     except ValidationError as error:

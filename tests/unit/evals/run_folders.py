@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count as count_up
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from evals.scoring import completion_tokens, count, make_record
 from evals.task import Settings, Task, configuration
 from evals.verdict import Counts
 
+BEGUN = datetime(2026, 12, 1, tzinfo=UTC)
+_written = count_up()
 RIGHT, WRONG, INVALID, FAILED, MISSING = "right", "wrong", "invalid", "failed", "missing"
 
 
@@ -50,10 +54,11 @@ def write_run(
         for prompt, fate in zip(prompts, fates, strict=True)
         if fate != MISSING
     ]
+    started = BEGUN + timedelta(milliseconds=next(_written))  # no two runs begin at once
     attempt = {
-        "started": "2026-12-01T00:00:00.000+00:00",
+        "started": started.isoformat(timespec="milliseconds"),
         "asked": len(prompts),
-        "ended": "2026-12-01T00:01:00.000+00:00",
+        "ended": (started + timedelta(minutes=1)).isoformat(timespec="milliseconds"),
         "seconds": 60.0,
         "answered": sum(record.error is None for record in records),
         "failed": {r.id: r.error for r in records if r.error is not None},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_runs_come_back_from_a_baseline_as_they_were(run: Save, store: Path) -> 
 
 
 def test_the_order_of_answers_does_not_matter(run: Save, store: Path) -> None:
-    folders = run("a"), run("b")
+    folders = [run(name, started="2026-12-01T00:00:00+00:00") for name in ("a", "b")]
     file = folders[1] / "answers.jsonl"
     file.write_text("".join(reversed(file.read_text().splitlines(keepends=True))))
     one, other = (baseline_of([load_run(folder)]) for folder in folders)
@@ -123,7 +124,8 @@ def test_a_model_of_a_long_name_has_a_baseline(
     names = [file.name for file in store.iterdir()]
     assert len(names) == 2
     assert max(map(len, names)) < 240
-    code, out, _ = said(capsys, "check", one, f"--dir={store}")
+    again = run("again", model=f"{'m' * 299}m")
+    code, out, _ = said(capsys, "check", again, f"--dir={store}")
     assert (code, "another key" in out) == (0, False)
 
 
@@ -160,10 +162,12 @@ def test_repeats_that_differ_are_refused(run: Save, about: dict[str, Any], told:
         baseline_of([load_run(run("a", row=row_of(arguments={}))), load_run(run("b", **about))])
 
 
-def test_the_same_run_twice_is_no_repeat(run: Save) -> None:
+def test_the_same_run_twice_is_no_repeat(run: Save, tmp_path: Path) -> None:
     folder = run()
-    with pytest.raises(UsageError, match="given twice"):
-        baseline_of([load_run(folder), load_run(folder)])
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    for other, told in ((folder, f"{folder} is given twice"), (copy, f"{folder} and {copy} hold")):
+        with pytest.raises(UsageError, match=told):
+            baseline_of([load_run(folder), load_run(other)])
 
 
 def test_a_file_is_not_written_over_unless_told_to(

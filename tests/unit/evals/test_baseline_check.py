@@ -99,6 +99,18 @@ def test_repeats_are_checked_as_they_are_compared(
     assert "lost, 3 of 3 right → 0 of 2" in out
 
 
+def test_a_run_is_not_held_against_a_baseline_that_keeps_it(
+    capsys: pytest.CaptureFixture[str], run: Save, saved: Path, store: Path, tmp_path: Path
+) -> None:
+    code, out, err = said(capsys, "check", tmp_path / "accepted", f"--dir={store}")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{saved} and {tmp_path / 'accepted'} hold the same run, which began at 2026-" in err
+    repeats = run("a", row_name="a"), run("b", row_name="a")
+    said(capsys, "save", *repeats, f"--dir={store}", "--replace")
+    code, _, err = said(capsys, "check", repeats[1], f"--dir={store}")
+    assert (code, f"{saved} (run 2) and {repeats[1]} hold the same run" in err) == (2, True)
+
+
 def test_runs_of_two_keys_are_no_repeats(
     capsys: pytest.CaptureFixture[str], run: Save, saved: Path
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +106,7 @@ def test_repeats_of_different_things_are_refused(tmp_path: Path, small_task: Tas
 def test_a_run_is_no_repeat_of_itself(tmp_path: Path, small_task: Task) -> None:
     ours = runs(tmp_path / "a", small_task, [ALL_RIGHT])
     theirs = runs(tmp_path / "b", small_task, [ALL_RIGHT])
-    with pytest.raises(UsageError, match="given twice as a run of the candidate"):
+    with pytest.raises(UsageError, match="is given twice: a run counts once"):
         compare(ours, theirs * 2)
     with pytest.raises(UsageError, match="the baseline has no run"):
         compare([], theirs)
@@ -113,8 +115,38 @@ def test_a_run_is_no_repeat_of_itself(tmp_path: Path, small_task: Task) -> None:
 def test_a_run_stands_on_one_side_alone(tmp_path: Path, small_task: Task) -> None:
     one, other, theirs = runs(tmp_path / "a", small_task, [ALL_RIGHT] * 3)
     for given in ((one, one), ([one, other], [theirs, other])):
-        with pytest.raises(UsageError, match="as a run of the baseline and of the candidate"):
+        with pytest.raises(UsageError, match="is given twice: a run counts once"):
             compare(*given)
+
+
+def test_a_copy_of_a_run_is_that_run(tmp_path: Path, small_task: Task) -> None:
+    one, theirs = runs(tmp_path / "a", small_task, [ALL_RIGHT] * 2)
+    copy = load_run(shutil.copytree(one.folder, tmp_path / "copy"))
+    about = {**copy.about, "attempts": [*copy.about["attempts"], {"seconds": 0.1}]}
+    resumed = replace(copy, about=about)
+    for given in ((one, copy), (one, resumed), (theirs, [one, copy]), ([theirs, one], copy)):
+        with pytest.raises(UsageError, match="hold the same run, which began at") as refused:
+            compare(*given)
+        assert str(refused.value).startswith(f"{one.folder} and {copy.folder} ")
+
+
+@pytest.mark.parametrize(
+    ("started", "seconds"),
+    [
+        ("2026-12-01T00:00:00.001+00:00", 60.0),
+        ("2026-12-01T00:00:00.000+00:00", 60.001),
+        ("", 60.0),
+    ],
+)
+def test_repeats_with_the_same_answers_are_no_copies(
+    tmp_path: Path, small_task: Task, started: str, seconds: float
+) -> None:
+    one, other, theirs = runs(tmp_path / "a", small_task, [ALL_RIGHT] * 3)
+    begun = started and "2026-12-01T00:00:00.000+00:00"
+    attempts = [{"started": started, "ended": "later", "seconds": seconds}]
+    first = replace(one, about={**one.about, "started": begun, "attempts": [{"seconds": 60.0}]})
+    second = replace(other, about={**other.about, "started": started, "attempts": attempts})
+    assert len(compare([first, second], theirs).baseline.runs) == 2
 
 
 @pytest.mark.parametrize(
