@@ -41,7 +41,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str
         for key in MUST_AGREE
         if first[key] != second[key]
     ]
-    revisions = _revision(first), _revision(second)
+    revisions = revision(first), revision(second)
     if None not in revisions and revisions[0] != revisions[1]:
         found.append(f"revision of the model ({revisions[0]} and {revisions[1]})")
     if first["questions"]["sha256"] != second["questions"]["sha256"]:
@@ -116,7 +116,8 @@ def _asked(record: Record) -> tuple[str, str]:
     return record.prompt_sha256, record.gold
 
 
-def _revision(configuration: Mapping[str, Any]) -> str | None:
+def revision(configuration: Mapping[str, Any]) -> str | None:
+    """That of the model, where the row names one."""
     row = configuration.get("row")
     model = row.get("model") if isinstance(row, dict) else None
     return model.get("revision") if isinstance(model, dict) else None

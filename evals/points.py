@@ -13,7 +13,7 @@ from evals.baseline.file import ENDING
 from evals.baseline.store import load_baseline
 from evals.errors import UsageError
 from evals.identity import identity
-from evals.records import read_run
+from evals.records import is_number, read_run
 from evals.saved import SavedRun, check_configuration, labels_of, load_run, read_verdict
 from evals.scoring import count, tokens_per_second
 from evals.verdict import Counts, Outcome
@@ -80,12 +80,12 @@ def baseline_points(file: Path) -> list[Point]:
 def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[str, Any]) -> Point:
     """The run as its verdict tells of it. Raises UsageError for a damaged one."""
     try:
-        counts = Counts(**{name: int(number) for name, number in verdict["counts"].items()})
+        counts = _counts(verdict["counts"])
         outcome, stopped = Outcome(verdict["outcome"]), verdict["stopped"]
         gate, reasons = verdict["gate"], verdict["reasons"]
-        seconds, tokens = float(verdict["seconds"]), verdict["tokens_per_second"]
-        tokens = None if tokens is None else float(tokens)
-        asked, required = int(verdict["questions"]), gate and float(gate["accuracy"])
+        seconds, tokens = _number(verdict["seconds"]), verdict["tokens_per_second"]
+        tokens = None if tokens is None else _number(tokens)
+        asked, required = verdict["questions"], None if gate is None else _number(gate["accuracy"])
         reasons = "; ".join(reasons)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise UsageError(f"{folder / 'verdict.json'} is damaged") from None
@@ -106,12 +106,13 @@ def _point_of_verdict(folder: Path, about: Mapping[str, Any], verdict: Mapping[s
 def _point_of_counts(folder: Path, about: Mapping[str, Any]) -> Point | None:
     """A run that was judged with others, or not at all, by its own counts. None: it has none."""
     try:
-        counts = Counts(**about["counts"])
+        counts = _counts(about["counts"])
         seconds = sum(float(attempt.get("seconds", 0.0)) for attempt in about["attempts"])
         tokens, partial = about["completion_tokens"], bool(about["partial"])
+        tokens = None if tokens is None else _number(tokens)
         labels = labels_of(about, partial, counts.answered, counts.failed)
         labels += [about["otherwise"]] if about.get("otherwise") else []
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return Point(
         **_whose(folder, about),
@@ -130,11 +131,22 @@ def _whose(where: Path, about: Mapping[str, Any]) -> dict[str, Any]:
     return {"where": where, "row": row, "time": time, "about": about}
 
 
+def _counts(told: Mapping[str, Any]) -> Counts:
+    """Raises what a damaged file brings: AttributeError, TypeError or ValueError."""
+    return Counts(**{name: int(_number(count)) for name, count in told.items()})
+
+
+def _number(value: Any) -> float:
+    if not is_number(value):
+        raise ValueError
+    return float(value)
+
+
 def _required(configuration: Mapping[str, Any]) -> float | None:
     row = configuration.get("row")
     gate = row.get("gate") if isinstance(row, dict) else None
     required = gate.get("accuracy") if isinstance(gate, dict) else None
-    return required if isinstance(required, int | float) else None
+    return _number(required) if is_number(required) else None
 
 
 def _point_of_run(run: SavedRun, notes: Sequence[str], *, whole: bool) -> Point:

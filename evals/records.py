@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from types import NoneType, TracebackType
 from typing import Any, Self, cast
@@ -102,8 +103,9 @@ def read_run(folder: Path) -> dict[str, Any]:
     file = folder / "run.json"
     try:
         content = parsed(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"{folder} is no run folder: it has no run.json") from None
+    except (FileNotFoundError, NotADirectoryError):
+        why = "it has no run.json" if folder.is_dir() else "there is no such folder"
+        raise UsageError(f"{folder} is no run folder: {why}") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     number = content.get("format") if isinstance(content, dict) else None
@@ -120,6 +122,8 @@ def read_run(folder: Path) -> dict[str, Any]:
         lacks.append("configuration")
     if not isinstance(attempts, list) or not all(map(_is_attempt, attempts)):
         lacks.append("attempts")
+    if not isinstance(content.get("void") or [], list):
+        lacks.append("void")
     if lacks:
         raise UsageError(f"{file} does not tell {', '.join(lacks)}: it is damaged")
     return cast("dict[str, Any]", content)
@@ -129,14 +133,15 @@ def _is_attempt(value: Any) -> bool:
     """An attempt that was killed says neither how long it took nor what it answered."""
     return (
         isinstance(value, dict)
-        and _is_number(value.get("seconds", 0.0))
+        and is_number(value.get("seconds", 0.0))
         and isinstance(value.get("trouble", []), list)
         and all(type(value.get(key)) in (int, NoneType) for key in ("asked", "answered"))
     )
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 1e12  # neither NaN nor infinity
+def is_number(value: Any) -> bool:
+    """Of what a run counts or measures: neither negative, NaN nor infinity."""
+    return type(value) in (int, float) and 0 <= value < 1e12
 
 
 def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
@@ -155,7 +160,7 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
             row = parsed(line)
             record = Record(**{key: value for key, value in row.items() if key in RECORD_KEYS})
             _check(record)
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, InvalidOperation):
             raise UsageError(f"{file} line {number} is no record: the file is damaged") from None
         if record.id in seen:
             raise UsageError(f"{file} line {number}: question {record.id} has a record already")
@@ -165,17 +170,21 @@ def read_records(folder: Path, *, torn_end: bool = False) -> list[Record]:
 
 
 def _check(record: Record) -> None:
-    """Raises TypeError for a value of a type that no run writes."""
+    """Raises TypeError, or InvalidOperation, for a value that no run writes."""
     texts = (record.id, record.prompt_sha256, record.gold)
+    counted = (record.prompt_tokens, record.completion_tokens)
     answered = record.error is None
     if not (
         all(isinstance(text, str) for text in texts)
-        and _is_number(record.seconds)
+        and Decimal(record.gold).is_finite()
+        and is_number(record.seconds)
         and type(record.tries) is int
         and isinstance(record.text, str if answered else str | None)
         and isinstance(record.right, bool if answered else bool | None)
         and isinstance(record.right_sglang, bool | None)
         and isinstance(record.value, str | None)
+        and isinstance(record.finish_reason, str | None)
+        and all(type(tokens) in (int, NoneType) for tokens in counted)
         and isinstance(record.error, str | None)
     ):
         raise TypeError

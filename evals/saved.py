@@ -13,7 +13,7 @@ from evals.questions import known_set
 from evals.records import Record, parsed, read_records, read_run
 from evals.verdict import Outcome
 
-CONFIGURATION_KEYS = ("model", "questions", "protocol", "shots", "sampling")
+KINDS = {"model": str, "questions": dict, "protocol": str, "shots": int, "sampling": dict}
 TORN = "the last line of its records is unfinished"
 
 
@@ -129,15 +129,11 @@ def labels_of(about: Mapping[str, Any], partial: bool, answered: int, failed: in
 def check_configuration(about: Mapping[str, Any], folder: Path) -> None:
     """Raises UsageError for a run.json that does not tell what was asked."""
     configuration = about["configuration"]
-    lacks = [key for key in CONFIGURATION_KEYS if key not in configuration]
-    if not lacks:
-        questions = configuration["questions"]
-        if not (
-            isinstance(questions, dict)
-            and isinstance(questions.get("sha256"), dict)
-            and isinstance(questions.get("asked"), int)
-        ):
-            lacks = ["questions"]
+    lacks = [key for key, kind in KINDS.items() if type(configuration.get(key)) is not kind]
+    if "questions" not in lacks:
+        hashes, asked = (configuration["questions"].get(key) for key in ("sha256", "asked"))
+        if type(hashes) is not dict or type(asked) is not int or asked < 1:
+            lacks.append("questions")
     if lacks:
         raise UsageError(f"{folder / 'run.json'} does not tell {', '.join(lacks)}: it is damaged")
 

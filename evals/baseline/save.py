@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from pydantic import ValidationError
 
-from evals.agreement import arguments, other_arguments, refuse_different, refuse_same
+from evals.agreement import arguments, other_arguments, refuse_different, refuse_same, revision
 from evals.baseline.file import (
     BASELINE_FORMAT,
     HASHES_A_LINE,
@@ -101,7 +101,7 @@ def _baseline(runs: Sequence[SavedRun], note: str | None) -> Baseline:
             asked=first.asked,
             shots=configuration["shots"],
             sampling=configuration["sampling"],
-            revision=(row.get("model") or {}).get("revision"),
+            revision=revision(configuration),
         ),
         runs=tuple(_repeat(run) for run in runs),
         prompts=lines([hashed(r).prompt_sha256 for r in _in_order(first)], HASHES_A_LINE),

@@ -110,6 +110,10 @@ def test_a_run_that_does_not_tell_its_row_has_no_key(tmp_path: Path, small_task:
         key_of(load_run(folder))
 
 
+def test_a_run_that_names_no_revision_of_its_model_can_be_kept(run: Save) -> None:
+    assert baseline_of([load_run(run(row=row_of(model="tiny")))]).asked.revision is None
+
+
 def test_a_tensor_parallel_size_that_is_no_number_is_no_part_of_a_key(run: Save) -> None:
     with pytest.raises(UsageError, match="does not tell the row's tensor_parallel"):
         key_of(load_run(run(row=row_of(tensor_parallel="two"))))

@@ -219,6 +219,37 @@ def test_a_damaged_run_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model", {"name": "tiny"}),
+        ("protocol", ["train"]),
+        ("shots", "many"),
+        ("sampling", []),
+        ("questions", {"sha256": {}, "asked": 0}),
+        ("questions", {"sha256": {}, "asked": True}),
+        ("questions", {"asked": ROWS}),
+        ("void", 5),
+    ],
+)
+def test_a_value_that_no_run_writes_is_damage(
+    tmp_path: Path, small_task: Task, key: str, value: object
+) -> None:
+    folder = write_run(tmp_path / "run", small_task, ALL_RIGHT)
+    about = json.loads((folder / "run.json").read_text())
+    (about if key == "void" else about["configuration"])[key] = value
+    write_json(folder / "run.json", about)
+    with pytest.raises(UsageError, match=f"run.json does not tell {key}: it is damaged"):
+        load_run(folder)
+
+
+def test_what_is_no_run_folder_is_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, why in {"": "it has no run.json", "file": "no such folder", "a": "no such"}.items():
+        with pytest.raises(UsageError, match=f"{tmp_path / name} is no run folder: .*{why}"):
+            load_run(tmp_path / name)
+
+
 def test_a_run_gone_on_with_counts_what_it_found_and_what_it_added(
     double_of: DoubleOf, small_task: Task, patient: Settings, tmp_path: Path
 ) -> None:

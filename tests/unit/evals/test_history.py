@@ -182,6 +182,25 @@ def test_damaged_runs_are_named_and_left_out(
     ]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"counts": {"right": 300, "wrong": -100}},
+        {"counts": [200]},
+        {"seconds": float("nan")},
+        {"tokens_per_second": float("inf")},
+        {"gate": {"accuracy": 10**400}},
+        {"gate": []},
+    ],
+)
+def test_a_verdict_with_a_value_that_none_holds_is_damage(
+    keep: Kept, runs: Path, damage: dict[str, Any]
+) -> None:
+    folder = keep(1, fates(3), **damage)
+    rows, (line,) = read_history([runs])
+    assert (rows, line) == ({}, f"{folder / 'verdict.json'} is damaged")
+
+
 def test_a_run_of_other_questions_is_marked_and_is_no_point_of_the_row(
     keep: Kept, runs: Path
 ) -> None:

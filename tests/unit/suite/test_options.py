@@ -73,7 +73,7 @@ def test_a_base_url_ends_before_v1(url: str) -> None:
         (("--question-set=canary",), "--question-set goes with --base-url only"),
         (("--generation=cpu",), "--generation goes with --base-url only"),
         (("--base-url=http://h", "--generation=vax"), "--generation vax: unknown; allowed: .*cpu"),
-        (("--resume=/no/run",), "/no/run is no run folder: it has no run.json"),
+        (("--resume=/no/run",), "/no/run is no run folder: there is no such folder"),
     ],
 )
 def test_options_that_do_not_go_together_are_named(words: tuple[str, ...], says: str) -> None:
