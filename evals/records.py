@@ -80,14 +80,20 @@ def create_run(runs_dir: Path, name: str) -> Path:
 
 
 def write_json(file: Path, content: Mapping[str, Any]) -> None:
-    """Writes `content` whole or not at all. Raises RecordsNotWritten."""
-    part = file.with_name(f"{file.name}.part")
+    """Writes `content` whole or not at all. Raises RecordsNotWritten.
+
+    A device, a pipe or a link, such as /dev/stdout, stays what it is.
+    """
     try:
+        stays = file.exists() and not file.is_file()
+        target = file if stays else Path(os.path.realpath(file))
+        part = target if stays else target.with_name(f"{target.name}.part")
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         part.write_text(text, "utf-8", errors="backslashreplace")  # lone surrogates: JSON's escape
-        part.replace(file)
+        if not stays:
+            part.replace(target)
     except OSError as error:
-        raise RecordsNotWritten(f"{file} cannot be written: {error}") from error
+        raise RecordsNotWritten(f"{file} cannot be written: {error.strerror}") from error
 
 
 def parsed(text: str | bytes) -> Any:

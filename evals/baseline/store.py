@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -46,8 +47,12 @@ def baselines_in(folder: Path) -> list[tuple[Path, Baseline | str]]:
     """
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder of baselines")
+    try:
+        files = sorted(file for file in folder.iterdir() if file.name.endswith(ENDING))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
     found: list[tuple[Path, Baseline | str]] = []
-    for file in sorted(folder.glob(f"*{ENDING}")):
+    for file in files:
         try:
             found.append((file, load_baseline(file)))
         except UsageError as error:
@@ -88,5 +93,7 @@ def write_baseline(baseline: Baseline, folder: Path, *, replace: bool = False) -
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RecordsNotWritten(f"{folder} cannot be made: {error}") from error
-    write_json(file, baseline.model_dump(mode="json"))
+    # Bytes that are no text, in a note say, come as lone surrogates, which pydantic does not read.
+    plain = json.dumps(baseline.model_dump(mode="json"), ensure_ascii=False)
+    write_json(file, json.loads(plain.encode(errors="replace")))
     return file

@@ -251,6 +251,11 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, content: bytes) -> None:
         load_baseline(file)
 
 
+def test_a_note_of_bytes_that_are_no_text_can_be_read_back(run: Save, store: Path) -> None:
+    file = write_baseline(baseline_of([load_run(run())], "caf\udce9"), store)
+    assert load_baseline(file).note == "caf?"
+
+
 def test_list_shows_each_baseline_and_names_damaged_files(
     capsys: pytest.CaptureFixture[str], saved: Path, store: Path
 ) -> None:

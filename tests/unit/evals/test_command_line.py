@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -282,3 +283,35 @@ def test_a_reader_that_goes_away_changes_no_code(baseline: Path, candidate: Path
         complaint = process.stderr.read()
         assert process.wait(60) == 10
     assert complaint == b""
+
+
+@pytest.mark.parametrize("name", ["full", "closed"])
+def test_an_output_that_cannot_be_written_ends_in_no_traceback(baseline: Path, name: str) -> None:
+    words = [sys.executable, "-m", "evals", "show", str(baseline)]
+    close = "exec 1>&-" if name == "closed" else "exec 1>/dev/full"
+    done = subprocess.run(
+        ["sh", "-c", f'{close}; exec "$@"', "sh", *words], cwd=ROOT, capture_output=True, text=True
+    )
+    told = "error: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == ((0, "") if name == "closed" else (11, told))
+
+
+def test_what_a_terminal_would_obey_is_shown_instead(
+    capsys: pytest.CaptureFixture[str], baseline: Path
+) -> None:
+    file = baseline / "answers.jsonl"
+    file.write_text(file.read_text().replace(" It is not.", "\\u001b[2J\\r\\u009b1m\\tIt is not."))
+    out = said(capsys, "show", baseline, "--wrong")[1]
+    assert "\n\\x1b[2J\\r\\x9b1m\tIt is not.\n#### 401\n" in out
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may see all")
+@pytest.mark.parametrize("command", [["history"], ["baseline", "list", "--dir"], ["show"]])
+def test_a_path_that_may_not_be_looked_at_ends_with_2_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    for place in (locked, locked / "inner"):
+        code, out, err = said(capsys, *command, place)
+        assert (code, out, err.count("\n")) == (2, "", 1)

@@ -163,6 +163,19 @@ def test_a_key_of_a_later_minor_version_is_passed_over(tmp_path: Path) -> None:
     assert read_records(tmp_path) == [RECORD]
 
 
+def test_a_pipe_and_a_link_that_json_is_written_to_stay_what_they_are(tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    for file in (pipe, link):
+        write_json(file, {"a": 1})
+    assert json.loads(os.read(reader, 100)) == json.loads(target.read_text()) == {"a": 1}
+    os.close(reader)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "pipe", "target"]
+    assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
+
+
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     content = {
         "format": FORMAT,
