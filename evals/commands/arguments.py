@@ -23,9 +23,13 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _alpha(word: str) -> float:
-    if not 0 < float(word) < 1:
+    try:
+        alpha = float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number") from None
+    if not 0 < alpha < 1:
         raise argparse.ArgumentTypeError(f"{word} does not lie between 0 and 1")
-    return float(word)
+    return alpha
 
 
 def _points(word: str) -> float:

@@ -14,14 +14,24 @@ from evals.report.table import aligned
 from evals.saved import SavedRun
 from evals.statistics import clustered_interval
 
-HEADER = ("key", "accuracy", "95% interval", "invalid", "runs", "saved", "commit", "version")
+HEADER = (
+    "key",
+    "accuracy",
+    "95% interval",
+    "invalid",
+    "runs",
+    "saved",
+    "commit",
+    "version",
+    "note",
+)
 
 
 def listed_text(found: Sequence[tuple[Path, Baseline | str]]) -> str:
     """A line a baseline, and one for each file that is damaged."""
     baselines = [baseline for _, baseline in found if isinstance(baseline, Baseline)]
     damaged = [line for _, line in found if isinstance(line, str)]
-    table = aligned([HEADER, *map(_cells, baselines)], left=(0, 5, 6, 7))
+    table = aligned([HEADER, *map(_cells, baselines)], left=(0, 5, 6, 7, 8))
     return "\n".join([table if baselines else "no baselines", *damaged])
 
 
@@ -87,6 +97,7 @@ def _cells(baseline: Baseline) -> tuple[str, ...]:
         baseline.saved[:10],
         commit_text(runs[-1].commit),
         version_text(runs[-1].server),
+        baseline.note or "",
     )
 
 

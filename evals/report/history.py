@@ -26,7 +26,8 @@ def history_text(row: str, points: Sequence[Point]) -> str:
     """The table of one row's runs, and what they say of a drift."""
     lines = [(*_when(point), *_figures(point), "; ".join(point.notes)) for point in points]
     table = aligned([HEADER, *lines], left=(0, 1, 2, 9))
-    return f"{row}: {len(points)} runs\n{table}\n{trend_text(points)}"
+    runs = "1 run" if len(points) == 1 else f"{len(points)} runs"
+    return f"{row}: {runs}\n{table}\n{trend_text(points)}"
 
 
 def rows_text(rows: Mapping[str, Sequence[Point]]) -> str:

@@ -59,7 +59,8 @@ def _draw(figure: Figure, row: str, points: Sequence[Point]) -> None:
     gates = [point.gate for point in points if point.gate is not None]
     if gates:
         accuracy.axhline(gates[-1], color=RED)
-    accuracy.set_title(f"{row} (hollow: no whole run)")
+    name = "".join(letter if letter.isprintable() else "?" for letter in row)
+    accuracy.set_title(f"{name} (hollow: no whole run)", parse_math=False)
     accuracy.set_ylabel("accuracy, 95% interval" + ("; red: required" if gates else ""))
     invalid.set_ylabel("invalid")
     speed.set_ylabel("tokens/s")

@@ -34,7 +34,8 @@ def record_text(record: Record, prompt: Prompt | None, *, whole: bool = False) -
     lines = [f"--- {record.id}: {_judged(record)}"]
     if prompt is not None:
         lines += [prompt.text if whole else f"Question: {prompt.question.question}\nAnswer:"]
-    lines += [f"[answer, {_how(record)}]", (record.text or "").rstrip()]
+    if record.error is None:
+        lines += [f"[answer, {_how(record)}]", (record.text or "").rstrip()]
     if prompt is not None:
         lines += ["[worked answer]", prompt.question.answer]
     return "\n".join(lines)
@@ -115,4 +116,5 @@ def _judged(record: Record) -> str:
 
 
 def _how(record: Record) -> str:
-    return f"finish reason {record.finish_reason}, {record.completion_tokens} tokens"
+    tokens = "-" if record.completion_tokens is None else record.completion_tokens
+    return f"finish reason {record.finish_reason or '-'}, {tokens} tokens"

@@ -185,6 +185,7 @@ def test_a_file_is_not_written_over_unless_told_to(
     code, out, _ = said(capsys, "save", other, f"--dir={store}", "--replace", "--note", "anew")
     assert code == 0
     assert out.startswith(f"{saved}: ")
+    assert out.endswith("  anew\n")
     assert load_baseline(saved).note == "anew"
     assert [file.name for file in store.iterdir()] == [NAME]
 
@@ -270,9 +271,10 @@ def test_list_shows_each_baseline_and_names_damaged_files(
         *["0.9497", "to", "0.9922"],
         "1",
         "1",
-        line[-23:-13],
+        load_baseline(saved).saved[:10],
         "-",
         "1.2",
+        *["release", "1"],
     ]
     assert broken.startswith(f"{store / 'broken.baseline.json'} cannot be read")
 

@@ -125,10 +125,13 @@ def test_wrong_use_ends_with_2_and_one_line(
         ["show", "a", "--wrong", "--invalid"],
     ],
 )
-def test_what_the_parser_refuses_ends_with_2(words: list[str]) -> None:
+def test_what_the_parser_refuses_ends_with_2(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     with pytest.raises(SystemExit) as refused:
         main(words)
     assert refused.value.code == 2
+    assert "_alpha" not in capsys.readouterr().err
 
 
 def test_compare_writes_all_of_it_as_json(
@@ -188,6 +191,15 @@ def test_show_of_one_question_holds_the_whole_prompt_that_was_asked(
     assert small_task.prompts()[3].text in out
     assert " It is not.\n#### 9" in out
     assert "[worked answer]\nTwo boxes hold 2 * 4" in out
+
+
+def test_show_of_a_failed_request_tells_its_error_and_no_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task
+) -> None:
+    folder = write_run(tmp_path / "run", small_task, [FAILED] + [RIGHT] * 199)
+    out = said(capsys, "show", folder, "test-0000")[1]
+    assert "--- test-0000: failed: HTTP 500" in out
+    assert "[answer" not in out
 
 
 def test_show_without_the_question_set_says_how_to_give_it(

@@ -171,7 +171,7 @@ def test_damaged_runs_are_named_and_left_out(
     (runs / "y.baseline.json").write_text("[" * 100_000)
     code, out, _ = said(capsys, runs)
     assert code == 0
-    assert out.startswith("row: 1 runs\n")
+    assert out.startswith("row: 1 run\n")
     assert [line.split()[3] for line in out.splitlines() if line.startswith("damaged, ")] == [
         str(runs / "day-2" / "row" / "run.json"),
         str(runs / "day-3" / "row" / "answers.jsonl"),
@@ -386,6 +386,19 @@ def test_the_earliest_and_the_latest_time_of_a_run_can_be_plotted(
         file = keep(day, fates(3)) / "run.json"
         file.write_text(file.read_text().replace(f"2026-05-{day:02d}T", f"{year}-12-31T"))
     assert said(capsys, runs, "--plot", tmp_path / "plot.png")[0] == 0
+
+
+@pytest.mark.parametrize("row", ["a\n\x1b[31m", "a\udc80", "$\\frac$"])
+def test_a_row_of_any_name_can_be_plotted(
+    capsys: pytest.CaptureFixture[str], keep: Kept, runs: Path, tmp_path: Path, row: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    file = keep(1, fates(3)) / "run.json"
+    content = json.loads(file.read_text())
+    content["configuration"]["name"] = row
+    file.write_text(json.dumps(content))
+    code, _, err = said(capsys, runs, "--plot", tmp_path / "plot.png")
+    assert (code, err) == (0, "")
 
 
 def test_a_plot_without_matplotlib_says_what_to_install(
