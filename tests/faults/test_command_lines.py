@@ -40,7 +40,7 @@ def _errors(session: Session) -> list[str]:
         (("--parallel", "x"), "argument --parallel: 'x' is no whole number of at least 1"),
         (("--run-timeout", "soon"), "'soon' is no number of seconds above 0"),
         (("--matrix", "/no/matrix.toml"), "/no/matrix.toml: no such matrix file"),
-        (("--resume", "/no/run"), "/no/run is no run folder: it has no run.json"),
+        (("--resume", "/no/run"), "/no/run is no run folder: there is no such folder"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_one_line(
