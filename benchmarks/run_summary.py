@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.records import read_run
 from evals.saved import load_run
-from fixtures.measuring.reference_texts import read_texts, same_text
+from fixtures.measuring.reference_texts import FILE, read_texts
 
 FACTS = (
     "attention_backend",
@@ -80,12 +80,12 @@ def _identical(run: Path) -> int | None:
     """How many texts are those of `reference.jsonl` beside the weights; None: it has none."""
     saved = load_run(run, damaged=True)
     weights = saved.about["row"]["model"].get("path")
-    file = Path(weights) / "reference.jsonl" if weights else None
+    file = Path(weights) / FILE if weights else None
     if file is None or not file.exists():
         return None
     wanted = read_texts(file)
     return sum(
-        same_text(record.text, wanted[question])
+        wanted[question].same(record.text)
         for question, record in saved.answered.items()
         if question in wanted
     )

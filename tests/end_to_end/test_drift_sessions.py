@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from evals.drift import TokenLogprobs
 from fixtures.canary.logprobs import write_logprobs
-from tests.canary_rows import BODY, HEAD
+from tests.canary_rows import BODY, CANARY, HEAD
 from tests.sessions import run_session
 from tests.sglang_double.sessions import Machine
 
@@ -24,6 +25,7 @@ def machine(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path)
     file = tmp_path / "tiny" / "logprobs.npz"
     write_logprobs(file, [ANSWER] * QUESTIONS)
+    shutil.copy(CANARY / "reference.jsonl", file.parent)
     machine.told["double"] += ["--logprobs", str(file)]
     machine.rows("drift = { mean = 1e-3, questions = 40 }")
     return machine
@@ -108,3 +110,15 @@ def test_llama_cpp_is_near_the_reference_unless_its_experts_are_swapped(
     assert (kept["drift"]["change"]["mean"] > 1e-3) == swap_experts
     assert (kept["drift"]["parted"] > 10) == swap_experts
     assert (kept["drift"]["tokens"] < kept["drift"]["of"]) == swap_experts
+
+
+def test_a_reference_that_answered_other_prompts_is_no_measure_of_the_model(
+    machine: Machine,
+) -> None:
+    machine.rows("drift = { mean = 1e-3, questions = 40 }\nshots = 3\nreference_texts = 1319")
+    code, said = machine.run()
+    assert code == 11, said
+    assert "tiny-fa3-h200  PASS" in said
+    told = "reference.jsonl answers other prompts than were asked (other questions, shots or"
+    assert said.count(f"{told} protocol): test-0000 and 1318 more") >= 2
+    assert list(machine.folder.glob("runs/*/drift.json")) == []

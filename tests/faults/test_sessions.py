@@ -25,7 +25,10 @@ FAILING_GATE = """
     def test_other_texts(evaluate, server, gate, tmp_path):
         (evaluation,) = evaluate(server)
         file = tmp_path / "reference.jsonl"
-        lines = [json.dumps({"id": r.id, "text": "else"}) for r in evaluation.records]
+        lines = [
+            json.dumps({"id": r.id, "prompt_sha256": r.prompt_sha256, "text": "else"})
+            for r in evaluation.records
+        ]
         file.write_text("\\n".join(lines))
         gate.check_texts(evaluation, file, 1)
 """

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
+from evals.prompts import PROTOCOLS
+from evals.questions import load_folder
+from evals.task import Task
 from fixtures.canary import CANARY_DIR, VARIANTS
 from fixtures.canary.checkpoint import (
     PREFIX,
@@ -19,6 +22,7 @@ from fixtures.canary.checkpoint import (
 )
 from fixtures.canary.prompts import STOP, cut
 from fixtures.canary.questions import TEST_FILE, read_rows
+from fixtures.measuring.reference_texts import FILE, read_texts
 
 pytestmark = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -59,6 +63,13 @@ def test_the_reference_is_right_on_95_5_to_98_5_percent(variant: str) -> None:
     pairs = zip(answers, rows, strict=True)
     right = sum(gold(answer["text"]) == gold(row["answer"]) for answer, row in pairs)
     assert 0.955 <= right / 1319 <= 0.985
+
+
+def test_the_reference_answers_the_prompts_that_the_suite_asks(variant: str) -> None:
+    task = Task(load_folder(TEST_FILE.parent, "canary"), PROTOCOLS["train"])
+    asked = {prompt.question.id: prompt.sha256 for prompt in task.prompts()}
+    known = read_texts(CANARY_DIR / variant / FILE)
+    assert {question: known[question].prompt_sha256 for question in known} == asked
 
 
 def test_every_reference_text_ends_by_itself_with_a_number(variant: str) -> None:

@@ -22,7 +22,7 @@ def evaluation(
     texts: dict[int, str], failed: tuple[int, ...] = (), partial: bool = False
 ) -> Evaluation:
     """A run that answered these questions with these texts."""
-    common: dict[str, Any] = {"prompt_sha256": "", "gold": "1", "seconds": 0.1, "tries": 1}
+    common: dict[str, Any] = {"prompt_sha256": "ab" * 32, "gold": "1", "seconds": 0.1, "tries": 1}
     answered = [Record(id=f"test-{n:04d}", text=text, **common) for n, text in texts.items()]
     lost = [Record(id=f"test-{n:04d}", error="HTTP 500", **common) for n in failed]
     return Evaluation(
@@ -45,7 +45,10 @@ def evaluation(
 def reference(tmp_path: Path) -> Path:
     """Ten texts, "text 0" to "text 9"."""
     file = tmp_path / "reference.jsonl"
-    rows = [{"id": f"test-{n:04d}", "text": f"text {n}\n\n"} for n in range(QUESTIONS)]
+    rows = [
+        {"id": f"test-{n:04d}", "prompt_sha256": "ab" * 32, "text": f"text {n}\n\n"}
+        for n in range(QUESTIONS)
+    ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
@@ -115,6 +118,25 @@ def test_texts_of_something_else_than_asked_for_neither_pass_nor_fail(
     void = replace(evaluation(texts), void=("prompts were truncated",))
     with pytest.raises(NoVerdict, match="row: prompts were truncated"):
         checker.check_texts(void, reference, 9)
+    assert kept == [Outcome.NO_VERDICT]
+
+
+@pytest.mark.parametrize("texts", [same(*range(10)), dict.fromkeys(range(10), "else")])
+@pytest.mark.parametrize("change", [{"prompt_sha256": "cd" * 32}, {"id": "own-0007"}])
+def test_texts_of_other_prompts_neither_pass_nor_fail(
+    checker: GateChecker,
+    kept: list[Outcome],
+    reference: Path,
+    texts: dict[int, str],
+    change: dict[str, str],
+) -> None:
+    run = evaluation(texts)
+    records = [replace(r, **change) if r.id == "test-0007" else r for r in run.records]
+    with pytest.raises(NoVerdict) as caught:
+        checker.check_texts(replace(run, records=tuple(records)), reference, 9)
+    question = change.get("id", "test-0007")
+    assert f"{reference} answers other prompts than were asked" in str(caught.value)
+    assert f"{question} and 0 more" in str(caught.value)
     assert kept == [Outcome.NO_VERDICT]
 
 
