@@ -8,6 +8,7 @@ and each row's scores, times, drift and parity.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -16,8 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.run_summary import circumstances, rows_of
-from evals.errors import EvalsError
+from evals.errors import EvalsError, UsageError
 from evals.records import write_json
 from fixtures.hardware.gpus import gpus
 
@@ -42,42 +45,63 @@ def sessions_of(generation: str) -> dict[str, list[str]]:
 
 
 def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str]) -> dict[str, Any]:
-    """Runs one session, its output on ours. UsageError for a run that cannot be read."""
-    command = [sys.executable, "-m", "pytest", f"--runs-dir={runs}", *words, *others]
+    """Runs one session, its output on ours."""
+    command = [sys.executable, "-m", "pytest", *words, *others, f"--runs-dir={runs.absolute()}"]
     print(f"\n== {name}: pytest {' '.join(words)}", flush=True)
     begun = time.monotonic()
-    code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+    code = _run(command)
     seconds = time.monotonic() - begun
-    return {
+    seen: dict[str, Any] = {
         "session": name,
         "command": ["pytest", *words],
         "exit_code": code,
         "seconds": round(seconds, 1),
         "gpu_memory_mib_after": [gpu.used >> 20 for gpu in gpus()],
         "gpu_processes_after": [str(process) for gpu in gpus() for process in gpu.processes],
-        "rows": rows_of(runs),
     }
+    try:
+        return {**seen, "rows": rows_of(runs)}
+    except (EvalsError, OSError, ValueError, KeyError) as error:  # the others' data are not lost
+        return {**seen, "rows": [], "unreadable": repr(error)}
+
+
+def _run(command: Sequence[str]) -> int:
+    """Ctrl-C reaches it from the terminal and SIGTERM from here: it is left to end by itself."""
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL) as session:
+        before = signal.signal(signal.SIGTERM, lambda *_: session.send_signal(signal.SIGINT))
+        try:
+            while True:
+                try:
+                    return session.wait()
+                except KeyboardInterrupt:
+                    continue
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[str]) -> int:
-    """0 where every session was sound and passed; `out` holds what was seen until the end.
+    """0 where each session ended with 0 and measured something; 2 where one was interrupted.
 
-    Raises UsageError for a run folder that holds something, or a run that cannot be read.
+    `out` holds what was seen so far. Raises UsageError for a run folder that is there already,
+    RecordsNotWritten for an `out` that cannot be written, both before anything runs.
     """
+    for name in sessions:
+        if (runs_dir / name).exists():
+            raise UsageError(f"{runs_dir / name} is there already: name another --runs-dir")
     data: dict[str, Any] = {"date": datetime.now().astimezone().date().isoformat()}
     seen: list[dict[str, Any]] = []
+    write_json(out, data)
     for name, words in sessions.items():
-        runs = runs_dir / name
-        if runs.exists():
-            raise FileExistsError(f"{runs} is there already: name another --runs-dir")
-        seen.append(measured(name, words, runs, others))
-        data |= circumstances(runs)
+        seen.append(measured(name, words, runs_dir / name, others))
+        data |= circumstances(runs_dir / name)
         write_json(out, {**data, "options": list(others), "sessions": seen})
-    return int(any(session["exit_code"] for session in seen))
+        if seen[-1]["exit_code"] == pytest.ExitCode.INTERRUPTED:
+            return 2
+    return int(any(session["exit_code"] or not session["rows"] for session in seen))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Prints what the sessions print. Ends with 1 if one did not end with 0, with 2 for usage."""
+    """Prints what the sessions print. 0, 1: a session failed, 2: interrupted, or wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.canaries", description=__doc__)
     parser.add_argument("--generation", default="h200", choices=("h100", "h200"))
     parser.add_argument("--sessions", nargs="+", metavar="NAME", help="these only (all)")
@@ -92,7 +116,7 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = {name: known[name] for name in told.sessions or known}
     try:
         return measure_all(chosen, told.runs_dir, told.out, told.others)
-    except (EvalsError, OSError) as error:
+    except EvalsError as error:
         parser.error(str(error))
 
 

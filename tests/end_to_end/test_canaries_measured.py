@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.canaries import main, measure_all, sessions_of
-from tests.sessions import ROOT
+from evals.errors import RecordsNotWritten
+from tests.sessions import ROOT, outside, wait_until
 from tests.sglang_double.sessions import Machine
 
 STOCK = ROOT / "fixtures" / "canary" / "stock"
@@ -77,6 +82,58 @@ def test_an_earlier_measurement_is_not_mixed_in(
     with pytest.raises(SystemExit, match="2"):
         main(["--sessions", "stock", *where])
     assert "runs/stock is there already: name another --runs-dir" in capsys.readouterr().err
+
+
+def test_a_session_that_measures_nothing_is_no_success(machine: Machine) -> None:
+    machine.rows("")
+    code, data = measured(machine, "--dry-run")
+    assert (code, data["sessions"][0]["exit_code"], data["sessions"][0]["rows"]) == (1, 0, [])
+
+
+def test_data_that_cannot_be_written_are_refused_before_anything_runs(machine: Machine) -> None:
+    machine.rows("")
+    out = machine.folder / "nowhere" / "data.json"
+    with pytest.raises(RecordsNotWritten, match=r"nowhere/data\.json cannot be written"):
+        measure_all({"both": ["-m", "h200"]}, machine.folder / "runs", out, machine.options)
+    assert machine.starts == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_session_ends_by_itself_and_is_kept(
+    machine: Machine, how: signal.Signals
+) -> None:
+    machine.told["double"] += ["--delay", "0.5"]
+    (machine.folder / "told.json").write_text(json.dumps(machine.told))
+    machine.rows("")
+    runs, out = machine.folder / "runs", machine.folder / "data.json"
+    others = ("tests/accuracy", "-p", "no:cacheprovider", *machine.options)
+    call = f"{{'one': ['-m', 'h200'], 'two': []}}, Path({str(runs)!r}), Path({str(out)!r})"
+    script = (
+        "import sys; from pathlib import Path; from benchmarks.canaries import measure_all; "
+        f"sys.exit(measure_all({call}, {others}))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={**outside(), **machine.environment},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            wait_until(lambda: any(runs.glob("one/*/answers.jsonl")), 60)
+            # Ctrl-C reaches all of a terminal's processes, the other signal only this one.
+            os.killpg(process.pid, how) if how is signal.SIGINT else process.send_signal(how)
+            said, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 2, said
+    assert "Traceback" not in said
+    assert "deselected in" in said  # pytest's last line
+    assert machine.left() == []
+    (session,) = json.loads(out.read_text("utf-8"))["sessions"]
+    assert (session["session"], session["exit_code"]) == ("one", 2)
 
 
 def test_an_unknown_session_is_refused_with_those_there_are(
