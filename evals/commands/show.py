@@ -21,7 +21,12 @@ def add(commands: Subparsers) -> None:
     which.add_argument("question", nargs="?", metavar="QUESTION_ID", help="with its whole prompt")
     which.add_argument("--wrong", action="store_true", help="answers that are not right")
     which.add_argument("--invalid", action="store_true", help="answers without a number")
-    which.add_argument("--flips", type=Path, metavar="OTHER", help="right in one run alone")
+    which.add_argument(
+        "--flips",
+        type=Path,
+        metavar="OTHER",
+        help="right in one run alone: lost, in OTHER; gained, in RUN",
+    )
     parser.add_argument(
         "--questions-dir", type=Path, metavar="DIR", help="question set (GSM8K: also GSM8K_DIR)"
     )
@@ -32,7 +37,7 @@ def run(told: argparse.Namespace) -> tuple[str, int]:
     """The run's heading, and the answers that are asked for."""
     saved = load_run(told.folder, damaged=True)
     other = None if told.flips is None else load_run(told.flips, damaged=True)
-    flips = () if other is None else compare(saved, other).flips
+    flips = () if other is None else compare(other, saved).flips
     records = _chosen(saved, told)
     shown = [*(record.id for record in records), *(flip.id for flip in flips)]
     prompts = prompts_of(saved, told.questions_dir) if shown else {}

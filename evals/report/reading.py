@@ -42,12 +42,12 @@ def record_text(record: Record, prompt: Prompt | None, *, whole: bool = False) -
 
 
 def flip_text(flip: Flip, prompt: Prompt | None) -> str:
-    """A flipped question with both answers."""
+    """A flipped question with both answers; this run is the candidate, the other its baseline."""
     kind = "lost" if flip.lost else "gained"
     lines = [f"--- {flip.id}: {kind}; gold {flip.baseline.gold}"]
     if prompt is not None:
         lines.append(f"Question: {prompt.question.question}\nAnswer:")
-    for role, record in (("this run", flip.baseline), ("other", flip.candidate)):
+    for role, record in (("this run", flip.candidate), ("other", flip.baseline)):
         lines += [f"[{role}: {_judged(record)}; {_how(record)}]", (record.text or "").rstrip()]
     return "\n".join(lines)
 

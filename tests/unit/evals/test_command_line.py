@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -216,12 +217,23 @@ def test_show_of_flips_holds_both_answers(
     capsys: pytest.CaptureFixture[str], baseline: Path, candidate: Path, small_folder: Path
 ) -> None:
     where = ("--questions-dir", small_folder)
-    out = said(capsys, "show", baseline, "--flips", candidate, *where)[1]
+    out = said(capsys, "show", candidate, "--flips", baseline, *where)[1]
     assert "flipped questions: 9" in out
     assert "--- test-0000: lost; gold 2" in out
     assert "--- test-0199: gained; gold 400" in out
-    assert "[this run: right, read 2, gold 2; finish reason stop, 10 tokens]" in out
-    assert "[other: not right, read 3, gold 2; finish reason stop, 10 tokens]" in out
+    assert "[this run: not right, read 3, gold 2; finish reason stop, 10 tokens]" in out
+    assert "[other: right, read 2, gold 2; finish reason stop, 10 tokens]" in out
+
+
+def test_show_calls_lost_what_compare_does(
+    capsys: pytest.CaptureFixture[str], baseline: Path, candidate: Path
+) -> None:
+    compared = said(capsys, "compare", baseline, candidate, "--all")[1]
+    shown = said(capsys, "show", candidate, "--flips", baseline)[1]
+    for kind, flips in (("lost", 8), ("gained", 1)):
+        named = re.findall(rf"(test-\d+) {kind}", compared)
+        assert re.findall(rf"(test-\d+): {kind}", shown) == named
+        assert len(named) == flips
 
 
 def test_another_question_set_is_no_prompt(
