@@ -89,7 +89,7 @@ def refuse_same(runs: Sequence[SavedRun]) -> None:
 
 
 def refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
-    """Raises UsageError for runs of one side that are no repeats of one row and build."""
+    """Raises NotComparable for runs of one side that are no repeats of one row and build."""
     for one, other in combinations(runs, 2):
         rows = [run.configuration["name"] for run in (one, other)]
         servers = [identity(run.about) for run in (one, other)]
@@ -100,7 +100,7 @@ def refuse_mixture(runs: Sequence[SavedRun], role: str) -> None:
             found.append(f"server ({shown(*servers)} and {shown(*reversed(servers))})")
         found += other_arguments(one, other)
         if found:
-            raise UsageError(
+            raise NotComparable(
                 f"{one.folder} and {other.folder} are no repeats, as runs of the {role} must be: "
                 f"they differ in {'; '.join(found)}"
             )

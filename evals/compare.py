@@ -54,10 +54,10 @@ def compare(
     `corrected` is this comparison's p among several (`holm`).
 
     Raises:
-        UsageError: a side has no run, two runs are one or copies of one, or those of a side are no
-            repeats.
-        NotComparable: two runs differ in questions, protocol, shots, model or sampling, one line
-            that says in what; or no question was answered in all.
+        UsageError: a side has no run, or two runs are one or copies of one.
+        NotComparable: two runs differ in questions, protocol, shots, model or sampling, or those
+            of a side are no repeats, one line that says in what; or no question was answered in
+            all.
     """
     before, after = _runs(baseline, "baseline"), _runs(candidate, "candidate")
     runs, sizes = (*before, *after), (len(before), len(after))

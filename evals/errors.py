@@ -9,7 +9,7 @@ EvalsError
     ├── RequestRejected      it answered 4xx: the request itself is at fault
     ├── RunOutOfTime         the run's own deadline passed
     ├── RecordsNotWritten    an answer could not be stored (a full disk, say)
-    └── NotComparable        two runs are not of the same thing
+    └── NotComparable        runs are not of the same thing, or one is no whole measurement
 
 A model that answers worse is no exception: it is a `verdict.Fail`.
 """
@@ -52,4 +52,4 @@ class RecordsNotWritten(NoVerdict):
 
 
 class NotComparable(NoVerdict):
-    """Two runs are not of the same questions, asked in the same way of the same model."""
+    """Runs are not of the same questions, asked in the same way of the same model, or not whole."""

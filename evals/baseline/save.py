@@ -67,16 +67,17 @@ def baseline_of(runs: Sequence[SavedRun], note: str | None = None) -> Baseline:
     """What is kept of one run, or of several of the same row, in the order of their start.
 
     Raises:
-        UsageError: a run is not whole or not sound, or is given twice, be it as a copy.
-        NotComparable: the runs are not of the same thing, key and build included.
+        UsageError: a run is given twice, be it as a copy, or does not tell its row.
+        NotComparable: a run is not whole or not sound, or the runs are not of the same thing, key
+            and build included.
     """
+    refuse_same(runs)
     runs = sorted(runs, key=lambda run: run.started)
     for run in runs:
         _refuse_unaccepted(run)
     key_of_all(runs)
     for run in runs[1:]:
         refuse_different(runs[0], run)
-    refuse_same(runs)
     try:
         return _baseline(runs, note)
     except ValidationError as error:
@@ -111,7 +112,7 @@ def _baseline(runs: Sequence[SavedRun], note: str | None) -> Baseline:
 def _refuse_unaccepted(run: SavedRun) -> None:
     """`labels` say what keeps a run from being whole. Its ids must be those that a file implies."""
     if run.labels or run.partial or not run.sound:
-        raise UsageError(f"{run.folder} is no whole measurement: {'; '.join(run.labels)}")
+        raise NotComparable(f"{run.folder} is no whole measurement: {'; '.join(run.labels)}")
     if set(run.answered) != set(ids(run.asked)):
         raise UsageError(f"{run.folder}: its questions are not test-0000 to {ids(run.asked)[-1]}")
 

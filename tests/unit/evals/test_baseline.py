@@ -87,7 +87,7 @@ def test_the_order_of_answers_does_not_matter(run: Save, store: Path) -> None:
     ],
 )
 def test_a_run_that_is_not_whole_is_refused(run: Save, fates: list[str], told: str) -> None:
-    with pytest.raises(UsageError, match=f"is no whole measurement: {told}"):
+    with pytest.raises(NotComparable, match=f"is no whole measurement: {told}"):
         baseline_of([load_run(run(fates=fates))])
 
 
@@ -95,12 +95,12 @@ def test_a_partial_run_and_one_without_a_verdict_are_refused(
     run: Save, tmp_path: Path, small_task: Task
 ) -> None:
     part = write_run(tmp_path / "part", first(small_task, 20), [RIGHT] * 20, row=row_of())
-    with pytest.raises(UsageError, match="a partial run: only 20 questions"):
+    with pytest.raises(NotComparable, match="a partial run: only 20 questions"):
         baseline_of([load_run(part)])
     folder = run()
     verdict = {"outcome": "no verdict", "reasons": ["another backend ran"]}
     (folder / "verdict.json").write_text(json.dumps(verdict))
-    with pytest.raises(UsageError, match="its own verdict is none: another backend ran"):
+    with pytest.raises(NotComparable, match="its own verdict is none: another backend ran"):
         baseline_of([load_run(folder)])
 
 

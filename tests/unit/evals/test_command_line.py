@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ from tests.unit.evals.run_folders import (
     RIGHT,
     WRONG,
     first,
+    row_of,
     write_run,
+    write_verdict,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,7 +86,34 @@ def test_compare_takes_repeats_of_either_side(
     code, out, err = said(capsys, "compare", baseline, baseline)
     assert (code, out, err.count("\n")) == (2, "", 1)
     code, out, err = said(capsys, "compare", baseline, again, "--candidate", worse[0])
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert (code, out, err.count("\n")) == (11, "", 1)
+
+
+@pytest.mark.parametrize("fault", ["partial", "not sound", "twice", "a copy", "a mixture"])
+def test_the_same_fault_ends_with_the_same_code_in_compare_and_baseline_save(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, small_task: Task, fault: str
+) -> None:
+    def written(name: str, backend: str = "fa_on", questions: int = ROWS) -> Path:
+        task, row = first(small_task, questions), row_of(backend)
+        folder = tmp_path / name
+        return write_run(folder, task, [RIGHT] * questions, row_name=backend, row=row)
+
+    one = written("one", questions=20 if fault == "partial" else ROWS)
+    runs = [one]
+    if fault == "not sound":
+        write_verdict(one, "no verdict", reasons=["another backend ran"])
+    if fault == "twice":
+        runs = [one, one]
+    if fault == "a copy":
+        runs = [one, Path(shutil.copytree(one, tmp_path / "copy"))]
+    if fault == "a mixture":
+        runs = [one, written("mixed", "fa_off")]
+    theirs = written("theirs", questions=20 if fault == "partial" else ROWS)
+    expected = 2 if fault in ("twice", "a copy") else 11
+    compared = said(capsys, "compare", "--baseline", *runs, "--candidate", theirs)
+    saved = said(capsys, "baseline", "save", *runs, "--dir", tmp_path / "baselines")
+    assert (compared[0], saved[0]) == (expected, expected)
+    assert (saved[1], saved[2].count("\n")) == ("", 1)
 
 
 def test_compare_without_a_candidate_names_what_is_missing(
