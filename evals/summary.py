@@ -19,6 +19,7 @@ from evals.statistics import chance_to_fail, clustered_interval, count_needed
 from evals.verdict import Counts, Gate, Outcome, judge
 
 PERCENTILES = (50, 90, 99)
+LEAST_RISK = 0.005  # up to here a risk is 0% where it is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,11 @@ class Summary:
     runs clustered by question; both it and `accuracy` are over the questions answered, None where
     none was. `repeats` tells, of several runs, which questions were right in some of them alone.
     `chance_to_fail` is set where the gate lies within the interval: what a system of this accuracy
-    risks by luck. `retried` counts answers that took more than one try; `latency` maps a percentile
-    to seconds. `failed` maps the id of each question whose request failed to its error; `stopped`
-    says why an early stop ended the last run; `known_defect` why a fail was expected; `otherwise`
-    that the runs were not asked as the gate is about, where nothing is `needed`.
+    risks by luck, if that is not 0%. `retried` counts answers that took more than one try;
+    `latency` maps a percentile to seconds. `failed` maps the id of each question whose request
+    failed to its error; `stopped` says why an early stop ended the last run; `known_defect` why a
+    fail was expected; `otherwise` that the runs were not asked as the gate is about, where nothing
+    is `needed`.
     """
 
     name: str
@@ -176,12 +178,16 @@ def _risk(
     gate: Gate | None,
     questions: int,
 ) -> float | None:
-    """Luck is in which `questions` are asked; asking them again takes none of it away."""
+    """Luck is in which `questions` are asked; asking them again takes none of it away.
+
+    None also of a risk that is 0 in whole percents.
+    """
     if accuracy is None or interval is None or gate is None:
         return None
-    near = interval[0] <= gate.accuracy <= interval[1]
-    needed = count_needed(gate.accuracy, questions)
-    return chance_to_fail(accuracy, questions, needed) if near else None
+    if not interval[0] <= gate.accuracy <= interval[1]:
+        return None
+    risk = chance_to_fail(accuracy, questions, count_needed(gate.accuracy, questions))
+    return risk if risk > LEAST_RISK else None
 
 
 def _latency(records: Sequence[Record]) -> dict[str, float]:

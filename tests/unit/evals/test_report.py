@@ -99,6 +99,23 @@ def test_a_summary_holds_the_figures(passing: Summary) -> None:
     assert passing.chance_to_fail == pytest.approx(0.25165, abs=5e-6)
 
 
+@pytest.mark.parametrize(
+    ("questions", "wrong", "told"),
+    [
+        (40, 0, None),  # a perfect run of few questions: the gate lies within its wide interval
+        (60, 1, None),  # P(Bin(60, 59/60) <= 55) = 0.33%
+        (50, 1, "luck 2% of the time"),
+    ],
+)
+def test_luck_of_0_percent_is_not_spoken_of(questions: int, wrong: int, told: str | None) -> None:
+    records = [record(n, right=n >= wrong) for n in range(questions)]
+    near = summarize([evaluation(records, asked=questions)], Gate(0.93))
+    assert near.interval is not None
+    assert near.interval[0] < 0.93
+    text = message(near)
+    assert "near the gate" not in text if told is None else told in text
+
+
 def test_far_from_the_gate_luck_is_not_spoken_of() -> None:
     perfect = summarize([evaluation([record(n) for n in range(100)])], Gate(0.93))
     assert perfect.chance_to_fail is None
