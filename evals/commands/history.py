@@ -47,4 +47,5 @@ def run(told: argparse.Namespace) -> tuple[str, int]:
     if told.json is not None:
         write_json(told.json, history_values(rows, damaged))
     text = history_text(*next(iter(rows.items()))) if len(rows) == 1 else rows_text(rows)
-    return "\n".join([text, *left_out]), 0
+    plotted = [] if told.plot is None else [f"plot: {told.plot}"]
+    return "\n".join([text, *left_out, *plotted]), 0

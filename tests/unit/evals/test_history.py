@@ -354,7 +354,8 @@ def test_a_plot_and_all_of_it_as_json(
     keep(1, fates(3))
     keep(2, [RIGHT] * 20, verdict=None, task=first(small_task, 20))
     plot, file = tmp_path / f"plot.{ending}", tmp_path / "history.json"
-    assert said(capsys, runs, "--plot", plot, "--json", file)[0] == 0
+    code, out, _ = said(capsys, runs, "--plot", plot, "--json", file)
+    assert (code, out.splitlines()[-1]) == (0, f"plot: {plot}")
     head = plot.read_bytes()[:200]
     assert (
         head.startswith(b"\x89PNG")
