@@ -73,10 +73,14 @@ def load_folder(
     Raises:
         UsageError: a file is missing, unreadable, or not what `expected` says.
     """
+    if "\0" in str(folder):
+        raise UsageError(f"{name!a}: {str(folder)!a} is no folder: a name holds no NUL byte")
     if not folder.is_dir():
         raise UsageError(f"{name}: {folder} is no folder; it must hold train.jsonl and test.jsonl")
-    rows = {split: _read_jsonl(folder / f"{split}.jsonl", name) for split in SPLITS}
-    return _question_set(name, rows, expected or {}, where=str(folder))
+    expected = expected or {}
+    remedy = "; fetch it again" if expected else ""  # nobody else has a user's own file
+    rows = {split: _read_jsonl(folder / f"{split}.jsonl", name, remedy) for split in SPLITS}
+    return _question_set(name, rows, expected, where=str(folder))
 
 
 def load_hub(path: str, config: str, name: str, expected: Mapping[str, Expected]) -> QuestionSet:
@@ -105,10 +109,10 @@ def load_gsm8k(folder: Path | None) -> QuestionSet:
     return load_hub("openai/gsm8k", "main", "gsm8k", expected)
 
 
-def _read_jsonl(file: Path, name: str) -> list[dict[str, str]]:
+def _read_jsonl(file: Path, name: str, remedy: str) -> list[dict[str, str]]:
     try:
         # Not splitlines(): GSM8K holds U+2028, which JSON allows inside a text.
-        lines = file.read_text("utf-8").removesuffix("\n").split("\n")
+        lines = file.read_text("utf-8-sig").removesuffix("\n").split("\n")
     except FileNotFoundError:
         raise UsageError(
             f"{name}: {file} is missing; the folder must hold train.jsonl and test.jsonl"
@@ -118,19 +122,39 @@ def _read_jsonl(file: Path, name: str) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = []
     for number, line in enumerate(lines, 1):
         try:
-            row = parsed(line)
-        except ValueError:
-            raise UsageError(
-                f"{name}: {file} line {number} is not JSON (a truncated file?); fetch it again"
-            ) from None
-        if not isinstance(row, dict) or not all(
-            isinstance(row.get(key), str) for key in ("question", "answer")
-        ):
-            raise UsageError(
-                f"{name}: {file} line {number} must be an object with the texts question and answer"
-            )
-        rows.append(row)
+            rows.append(_row(line))
+        except ValueError as error:
+            raise UsageError(f"{name}: {file} line {number} {error}{remedy}") from None
     return rows
+
+
+def _row(line: str) -> dict[str, str]:
+    """Raises ValueError, which says what is wrong with the line and what is allowed."""
+    allowed = "must be an object with the texts question and answer"
+    if not line.strip():
+        raise ValueError(f"is blank: it {allowed}")
+    try:
+        row = parsed(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"is not JSON ({error.msg}: character {error.pos + 1}): it {allowed}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"cannot be read ({error}): it {allowed}") from None
+    if not isinstance(row, dict):
+        raise ValueError(allowed)
+    for key in ("question", "answer"):
+        text = row.get(key)
+        if not isinstance(text, str):
+            raise ValueError(allowed)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"has half a character in its {key}, {text[error.start]!a}: a \\ud800 to \\udfff "
+                "must be one of a surrogate pair"
+            ) from None
+    return row
 
 
 def _question_set(

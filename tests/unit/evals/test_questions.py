@@ -79,7 +79,52 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_truncated_file_is_told_from_a_whole_one(folder: Path) -> None:
     file = folder / "test.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
-    assert "line 3 is not JSON (a truncated file?); fetch it again" in refusal(folder)
+    refused = refusal(folder)
+    assert (
+        f"eggs: {file} line 3 is not JSON (Unterminated string starting at: character " in refused
+    )
+    assert refused.endswith("must be an object with the texts question and answer")
+    assert refusal(folder, {"test": Expected(3, "")}) == f"{refused}; fetch it again"
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+@pytest.mark.parametrize("blank", ["", " \t"])
+def test_a_blank_line_is_named(folder: Path, number: int, blank: str) -> None:
+    file = folder / "test.jsonl"
+    lines = file.read_text().splitlines()
+    lines.insert(number - 1, blank)
+    file.write_text("".join(f"{line}\n" for line in lines))
+    assert refusal(folder) == (
+        f"eggs: {file} line {number} is blank: "
+        "it must be an object with the texts question and answer"
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(folder: Path) -> None:
+    before = load_folder(folder, "eggs")
+    file = folder / "test.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load_folder(folder, "eggs") == before
+
+
+@pytest.mark.parametrize("key", ["question", "answer"])
+def test_half_a_surrogate_pair_is_named(folder: Path, key: str) -> None:
+    file = folder / "test.jsonl"
+    write_rows(file, [row(1), row(2) | {key: "\ud83e\udd5a \ud800 #### 4"}])
+    assert refusal(folder).startswith(
+        f"eggs: {file} line 2 has half a character in its {key}, '\\ud800': "
+    )
+    write_rows(file, [row(1), row(2) | {key: "\ud83e\udd5a #### 4"}])
+    assert "\N{EGG}" in getattr(load_folder(folder, "eggs").test[1], key)
+
+
+def test_what_json_allows_and_python_does_not_is_named(folder: Path) -> None:
+    (folder / "test.jsonl").write_text("[" * 100_000)
+    assert "line 1 cannot be read (it is nested too deeply): it must be" in refusal(folder)
+
+
+def test_a_folder_with_a_nul_byte_in_its_name_is_refused() -> None:
+    assert refusal(Path("a\0b")) == ("'eggs': 'a\\x00b' is no folder: a name holds no NUL byte")
 
 
 def test_a_file_cut_at_a_line_is_found_by_its_count(folder: Path) -> None:
@@ -121,7 +166,7 @@ def test_a_line_of_another_form_is_named(folder: Path, line: str) -> None:
 @pytest.mark.parametrize("content", ["", "\n"])
 def test_an_empty_file_scores_nothing(folder: Path, content: str) -> None:
     (folder / "test.jsonl").write_text(content)
-    assert refusal(folder)
+    assert "test.jsonl line 1 is blank: it must be" in refusal(folder)
 
 
 def test_gsm8k_loads_from_its_folder(gsm8k: QuestionSet) -> None:
