@@ -23,7 +23,7 @@ from evals.saved import load_run
 from evals.task import Settings, Task
 from tests.double import Double, running_double
 from tests.unit.evals.baselines import FATES, SERVER, Save
-from tests.unit.evals.run_folders import row_of, write_run
+from tests.unit.evals.run_folders import INVALID, RIGHT, WRONG, row_of, write_run
 
 ROWS = 200
 DoubleOf = Callable[..., AbstractContextManager[tuple[Double, Endpoint]]]
@@ -139,3 +139,14 @@ def asked(
 
     asyncio.run(ask(requests, endpoint, Sampling(), limits, receive, cause_of_death=cause_of_death))
     return outcomes
+
+
+@pytest.fixture
+def baseline(tmp_path: Path, small_task: Task) -> Path:
+    return write_run(tmp_path / "baseline", small_task, [RIGHT] * 199 + [WRONG])
+
+
+@pytest.fixture
+def candidate(tmp_path: Path, small_task: Task) -> Path:
+    fates = [WRONG] * 6 + [INVALID] * 2 + [RIGHT] * 192
+    return write_run(tmp_path / "candidate", small_task, fates)
