@@ -20,6 +20,8 @@ FACTS = (
     "page_size",
     "kv_cache_dtype",
     "disable_hybrid_swa_memory",
+    "prefill_cuda_graph",
+    "decode_cuda_graph",
 )
 PARITY = (
     *("outcome", "cells", "difference", "interval", "p", "corrected", "changed_texts"),

@@ -77,11 +77,11 @@ def test_a_session_that_fails_is_told_and_its_rows_are_kept(machine: Machine) ->
 def test_an_earlier_measurement_is_not_mixed_in(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (machine.folder / "runs" / "stock").mkdir(parents=True)
+    (machine.folder / "runs" / "canaries").mkdir(parents=True)
     where = ["--runs-dir", str(machine.folder / "runs"), "--out", str(machine.folder / "data.json")]
     with pytest.raises(SystemExit, match="2"):
-        main(["--sessions", "stock", *where])
-    assert "runs/stock is there already: name another --runs-dir" in capsys.readouterr().err
+        main(["--sessions", "canaries", *where])
+    assert "runs/canaries is there already: name another --runs-dir" in capsys.readouterr().err
 
 
 def test_a_session_that_measures_nothing_is_no_success(machine: Machine) -> None:
@@ -140,16 +140,21 @@ def test_an_unknown_session_is_refused_with_those_there_are(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["--sessions", "stock", "all", "--out", "data.json"])
-    assert "'all' is unknown; allowed: stock, chunked, wide, repeats-50" in capsys.readouterr().err
+        main(["--sessions", "canaries", "all", "--out", "data.json"])
+    assert "'all' is unknown; allowed: canaries, repeats-50, repeats-512" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("stock", ["stock-fa3", "stock-triton", "stock-default", "stock-trtllm_mha"]),
-        ("chunked", ["chunked-fa3", "chunked-triton", "chunked-default", "chunked-trtllm_mha"]),
-        ("wide", ["wide-fa3"]),
+        (
+            "canaries",
+            [
+                *("stock-fa3", "stock-triton", "stock-default", "stock-trtllm_mha"),
+                *("chunked-fa3", "chunked-triton", "chunked-default", "chunked-trtllm_mha"),
+                "wide-fa3",
+            ],
+        ),
         ("repeats-50", ["stock-fa3", "stock-triton"]),
         ("repeats-512", ["stock-fa3", "stock-triton"]),
     ],
