@@ -1,8 +1,8 @@
 """`python -m benchmarks.canaries`: what the canaries show on a GPU, as data.
 
 Runs whole sessions of the suite one after another, each in a run folder of its own, and writes
-after each what all have shown so far: command, exit code, seconds, GPU memory in use afterwards,
-and each row's scores, times, drift and parity.
+after each what all have shown so far: command, exit code, seconds, GPU memory in use before and
+afterwards, and each row's scores, times, drift and parity.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str])
     """Runs one session, its output on ours."""
     command = [sys.executable, "-m", "pytest", *words, *others, f"--runs-dir={runs.absolute()}"]
     print(f"\n== {name}: pytest {' '.join(words)}", flush=True)
+    before = [gpu.used >> 20 for gpu in gpus()]
     begun = time.monotonic()
     code = _run(command)
     seconds = time.monotonic() - begun
@@ -55,6 +56,7 @@ def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str])
         "command": ["pytest", *words],
         "exit_code": code,
         "seconds": round(seconds, 1),
+        "gpu_memory_mib_before": before,
         "gpu_memory_mib_after": [gpu.used >> 20 for gpu in gpus()],
         "gpu_processes_after": [str(process) for gpu in gpus() for process in gpu.processes],
     }

@@ -22,6 +22,7 @@ FACTS = (
     "disable_hybrid_swa_memory",
     "prefill_cuda_graph",
     "decode_cuda_graph",
+    "log_told",
 )
 PARITY = (
     *("outcome", "cells", "difference", "interval", "p", "corrected", "changed_texts"),

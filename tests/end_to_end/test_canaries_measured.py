@@ -47,7 +47,7 @@ def test_repeats_of_two_backends_are_data_with_cells_and_flips(machine: Machine)
     assert code == 0
     (session,) = data["sessions"]
     assert session["exit_code"] == 0
-    assert session["gpu_memory_mib_after"] == [0]
+    assert session["gpu_memory_mib_before"] == session["gpu_memory_mib_after"] == [0]
     fa3, triton = session["rows"]
     assert (fa3["row"], fa3["outcome"], fa3["parity"]) == ("tiny-fa3-h200", "pass", [])
     assert (triton["parallel"], len(triton["evaluation_seconds"])) == (128, 2)
