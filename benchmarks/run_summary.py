@@ -22,7 +22,6 @@ FACTS = (
     "disable_hybrid_swa_memory",
     "prefill_cuda_graph",
     "decode_cuda_graph",
-    "log_told",
 )
 PARITY = (
     *("outcome", "cells", "difference", "interval", "p", "corrected", "changed_texts"),
@@ -46,7 +45,8 @@ def circumstances(runs: Path) -> dict[str, Any]:
     if not files:
         return {}
     about = read_run(files[-1].parent)
-    build = about.get("server", {}).get("facts", {}).get("build", {})
+    build = dict(about.get("server", {}).get("facts", {}).get("build", {}))
+    build.pop("location", None)  # a path of that machine
     told: dict[str, Any] = {k: about[k] for k in ("machine", "versions", "commit") if k in about}
     return {**told, "gpus": about.get("server", {}).get("gpus"), "server": build}
 
@@ -73,9 +73,10 @@ def _row(folder: Path, verdict: Mapping[str, Any]) -> dict[str, Any]:
         "latency": verdict["latency"],
         "repeats": _flips(verdict.get("repeats")),
         "texts_of_the_reference": [_identical(run) for run in runs],
-        "logprob_change": _drift(folder),
+        "logprob_change": _drift(runs[0]),  # of the server, measured once
         "parity": [_parity(_read(file)) for file in sorted(folder.glob("parity-*.json"))],
         "server": {key: facts[key] for key in FACTS if key in facts},
+        "log": [line.partition(": ")[0] for line in facts.get("log_told", ())],  # the meanings
     }
 
 
@@ -94,8 +95,8 @@ def _identical(run: Path) -> int | None:
     )
 
 
-def _drift(folder: Path) -> dict[str, Any] | None:
-    file = folder / "drift.json"
+def _drift(run: Path) -> dict[str, Any] | None:
+    file = run / "drift.json"
     if not file.exists():
         return None
     content = _read(file)

@@ -41,8 +41,11 @@ def measured(machine: Machine, *words: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_repeats_of_two_backends_are_data_with_cells_and_flips(machine: Machine) -> None:
-    shutil.copy(STOCK / "reference.jsonl", machine.folder / "tiny")
-    machine.rows("", 'backend = "triton"')
+    for file in ("reference.jsonl", "logprobs.npz"):
+        shutil.copy(STOCK / file, machine.folder / "tiny")
+    machine.told["double"] += ["--logprobs", str(STOCK / "logprobs.npz")]
+    (machine.folder / "told.json").write_text(json.dumps(machine.told))
+    machine.rows("", 'backend = "triton"\ndrift = { mean = 1e-3, questions = 40 }')
     code, data = measured(machine, "--repeats", "2", "--parallel", "128")
     assert code == 0
     (session,) = data["sessions"]
@@ -53,6 +56,7 @@ def test_repeats_of_two_backends_are_data_with_cells_and_flips(machine: Machine)
     assert (triton["parallel"], len(triton["evaluation_seconds"])) == (128, 2)
     assert triton["counts"]["right"] == 2 * 1266
     assert triton["server"]["attention_backend"] == "triton"
+    assert (fa3["logprob_change"], triton["logprob_change"]["outcome"]) == (None, "pass")
     assert all(0 <= same < 1319 for same in triton["texts_of_the_reference"])
     (pair,) = triton["parity"]
     assert pair["cells"] == {"both": 1266, "lost": 0, "gained": 0, "neither": 53}
