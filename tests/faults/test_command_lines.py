@@ -96,8 +96,9 @@ def test_what_only_a_measurement_finds_out_is_one_line_and_no_verdict(tmp_path: 
         assert f"gsm8k: {tmp_path / 'train.jsonl'} is missing" in wrong_folder.output
 
         too_many = measure("--question-set", "canary", "--questions", "2000")
-        assert too_many.exit_code == 11
+        assert too_many.exit_code == 4
         assert "2000 questions: canary allows 1 to 1319" in too_many.output
+        assert double.stats().requests == 0
 
 
 def test_a_run_of_another_configuration_is_not_resumed(runs_dir: Path) -> None:
