@@ -83,9 +83,12 @@ def _run(command: Sequence[str]) -> int:
 def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[str]) -> int:
     """0 where each session ended with 0 and measured something; 2 where one was interrupted.
 
-    `out` holds what was seen so far. Raises UsageError for a run folder that is there already,
-    RecordsNotWritten for an `out` that cannot be written, both before anything runs.
+    `out` holds what was seen so far. Nothing comes after a session that was refused. Raises
+    UsageError where `out` or a run folder is there already, RecordsNotWritten for an `out` that
+    cannot be written, both before anything runs.
     """
+    if out.exists():
+        raise UsageError(f"{out} is there already: name another --out")
     for name in sessions:
         if (runs_dir / name).exists():
             raise UsageError(f"{runs_dir / name} is there already: name another --runs-dir")
@@ -98,15 +101,19 @@ def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[
         write_json(out, {**data, "options": list(others), "sessions": seen})
         if seen[-1]["exit_code"] == pytest.ExitCode.INTERRUPTED:
             return 2
+        if seen[-1]["exit_code"] == pytest.ExitCode.USAGE_ERROR:
+            break
     return int(any(session["exit_code"] or not session["rows"] for session in seen))
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Prints what the sessions print. 0, 1: a session failed, 2: interrupted, or wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.canaries", description=__doc__)
-    parser.add_argument("--generation", default="h200", choices=("h100", "h200"))
+    parser.add_argument("--generation", default="h200", choices=("h100", "h200"), help="(h200)")
     parser.add_argument("--sessions", nargs="+", metavar="NAME", help="these only (all)")
-    parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="where runs are kept")
+    parser.add_argument(
+        "--runs-dir", type=Path, default=Path("runs"), help="where runs are kept (runs)"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the file of data to write")
     parser.add_argument("others", nargs="*", help="after --: more options for every session")
     told = parser.parse_args(words)

@@ -83,7 +83,8 @@ def _places(given: Sequence[Path]) -> Iterable[Path]:
             found = [file.parent for file in place.rglob("run.json")]
             found += place.rglob(f"*{ENDING}")
         else:
-            raise UsageError(f"{place} is neither a folder of runs nor the file of a baseline")
+            is_what = "is neither a folder of runs nor the file of a baseline"
+            raise UsageError(f"{place} {is_what if place.exists() else 'does not exist'}")
         for each in found:
             seen.setdefault(each.resolve(), each)
     return sorted(seen.values(), key=lambda place: (place.is_file(), place))

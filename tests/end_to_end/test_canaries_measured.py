@@ -88,6 +88,26 @@ def test_an_earlier_measurement_is_not_mixed_in(
     assert "runs/canaries is there already: name another --runs-dir" in capsys.readouterr().err
 
 
+def test_nothing_is_written_over(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    out = machine.folder / "data.json"
+    out.write_text("kept")
+    with pytest.raises(SystemExit, match="2"):
+        main(["--runs-dir", str(machine.folder / "runs"), "--out", str(out)])
+    assert "data.json is there already: name another --out" in capsys.readouterr().err
+    assert out.read_text() == "kept"
+
+
+def test_after_a_session_that_is_refused_comes_no_other(machine: Machine) -> None:
+    machine.gpus()
+    machine.rows("")
+    out = machine.folder / "data.json"
+    others = ("tests/accuracy", "-p", "no:cacheprovider", *machine.options)
+    words = ["-m", "h200"]
+    assert measure_all({"one": words, "two": words}, machine.folder / "runs", out, others) == 1
+    (session,) = json.loads(out.read_text("utf-8"))["sessions"]
+    assert (session["session"], session["exit_code"]) == ("one", 4)
+
+
 def test_a_session_that_measures_nothing_is_no_success(machine: Machine) -> None:
     machine.rows("")
     code, data = measured(machine, "--dry-run")

@@ -302,7 +302,7 @@ def test_wrong_use_ends_with_2_and_one_line(
     keep(1, fates(3), "other")
     (tmp_path / "empty").mkdir()
     for words, told in {
-        (tmp_path / "nowhere",): "is neither a folder of runs nor",
+        (tmp_path / "nowhere",): "nowhere does not exist",
         (tmp_path / "empty",): "no run and no baseline under",
         (runs, "--row", "third"): "no run of a row third; there are: other, row",
         (runs, "--plot", tmp_path / "a.png"): "--plot needs --row, one of: other, row",
