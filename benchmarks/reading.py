@@ -1,8 +1,8 @@
-"""`python -m benchmarks.history`: how long the history of many runs takes to read.
+"""`python -m benchmarks.reading`: how long kept runs take to read, by `history` and `compare`.
 
-Runs of all the canary's questions are written to a temporary folder. Beside the command as a whole
-stands the same with every record read, as where runs have no verdict, and the bare reading of the
-files as JSON.
+Runs of all the canary's questions are written to a temporary folder. Beside each command as a whole
+stands the bare reading of the same files as JSON; beside `history` the same with every record read,
+as where runs have no verdict.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ PADDING = " and so it goes on" * 20  # to the length of what Maverick answers
 def write_runs(folder: Path, runs: int) -> None:
     """Whole runs of one row, a day apart, with their verdicts."""
     task = Task(load_folder(QUESTIONS, "canary"), PROTOCOLS["train"])
-    fates = [RIGHT] * (task.whole - 60) + [WRONG] * 60
+    right, wrong = [RIGHT] * (task.whole - 60), [WRONG] * 60
     for day in range(runs):
+        fates = wrong + right if day % 2 else right + wrong
         started = f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}T00:00:00+00:00"
         run = write_run(folder / str(day) / "row", task, fates, row=row_of(), started=started)
         file = run / "answers.jsonl"
@@ -52,15 +53,22 @@ def bare(folder: Path) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Prints the figures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.history", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="runs of 1319 questions (200)")
     told = parser.parse_args(words)
+    if told.runs < 2:
+        parser.error("--runs: two at least, to be compared")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_runs(folder, told.runs)
         megabytes = sum(f.stat().st_size for f in folder.rglob("answers.jsonl")) / 1e6
         plot = ["--plot", str(folder / "plot.png")]
-        by_verdicts = seconds(lambda: evals_main(["history", name]))  # imports included
+        pair = [folder / str(day) / "row" for day in range(2)]
+        comparing = ["compare", *map(str, pair)]
+        seconds(lambda: evals_main(comparing))  # imports scipy
+        compared = seconds(lambda: evals_main(comparing))
+        parsed_pair = seconds(lambda: [bare(run) for run in pair])
+        by_verdicts = seconds(lambda: evals_main(["history", name]))
         plotted = seconds(lambda: evals_main(["history", name, *plot]))
         parsed = seconds(lambda: bare(folder))
         for file in folder.rglob("verdict.json"):
@@ -78,6 +86,8 @@ def main(words: Sequence[str] | None = None) -> int:
         ("every record   ", by_records),
     ):
         print(f"  {label}{each:.2f} ({each / parsed:.2f})")
+    print(f"two of them, bare JSON {parsed_pair:.3f}")
+    print(f"  compare        {compared:.3f} ({compared / parsed_pair:.1f})")
     return 0
 
 

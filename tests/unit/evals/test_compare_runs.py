@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -289,19 +288,3 @@ def test_a_gate_of_its_own_decides_otherwise(tmp_path: Path, small_task: Task) -
     assert compared(folders[0], folders[1]).outcome is Parity.WORSE
     assert compared(folders[0], folders[1], ParityGate(alpha=0.01)).outcome is Parity.CANNOT_TELL
     assert compared(folders[0], folders[1], ParityGate(tolerance=0.05)).outcome is Parity.NO_WORSE
-
-
-def test_two_whole_runs_are_compared_within_a_second(tmp_path: Path) -> None:
-    folder = tmp_path / "questions"
-    folder.mkdir()
-    write_rows(folder / "train.jsonl", [row(n) for n in range(2000, 2008)])
-    write_rows(folder / "test.jsonl", [row(n) for n in range(1, 1320)])
-    task = Task(load_folder(folder, "whole"), PROTOCOLS["train"])
-    ours, theirs = [RIGHT] * 1250 + [WRONG] * 69, [WRONG] * 30 + [RIGHT] * 1289
-    folders = [
-        write_run(tmp_path / name, task, fates) for name, fates in {"a": ours, "b": theirs}.items()
-    ]
-    comparison_text(compared(folders[0], folders[1]))  # imports scipy
-    begun = time.process_time()
-    comparison_text(compared(folders[0], folders[1]))
-    assert time.process_time() - begun < 1
