@@ -134,6 +134,8 @@ def check_configuration(about: Mapping[str, Any], folder: Path) -> None:
         hashes, asked = (configuration["questions"].get(key) for key in ("sha256", "asked"))
         if type(hashes) is not dict or type(asked) is not int or asked < 1:
             lacks.append("questions")
+    if not isinstance(about.get("otherwise"), str | None):
+        lacks.append("otherwise")
     if lacks:
         raise UsageError(f"{folder / 'run.json'} does not tell {', '.join(lacks)}: it is damaged")
 

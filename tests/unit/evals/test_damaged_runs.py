@@ -82,6 +82,7 @@ def test_a_damaged_run_is_refused_in_one_line(
         ("questions", {"sha256": {}, "asked": True}),
         ("questions", {"asked": ROWS}),
         ("void", 5),
+        ("otherwise", [1]),
     ],
 )
 def test_a_value_that_no_run_writes_is_damage(
@@ -89,7 +90,7 @@ def test_a_value_that_no_run_writes_is_damage(
 ) -> None:
     folder = write_run(tmp_path / "run", small_task, ALL_RIGHT)
     about = json.loads((folder / "run.json").read_text())
-    (about if key == "void" else about["configuration"])[key] = value
+    (about if key in ("void", "otherwise") else about["configuration"])[key] = value
     write_json(folder / "run.json", about)
     with pytest.raises(UsageError, match=f"run.json does not tell {key}: it is damaged"):
         load_run(folder)

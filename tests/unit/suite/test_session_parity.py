@@ -154,6 +154,21 @@ def test_a_known_defect_explains_missing_answers_only_where_it_ended_the_run(
     assert isinstance(error, pytest.xfail.Exception if stopped else NoVerdict)
 
 
+@pytest.mark.parametrize("known", ["known defect", None])
+def test_a_known_defect_explains_a_drop_unless_the_row_itself_did_not_show_it(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch, known: str | None
+) -> None:
+    what = {"defect": "x", "source": "y", "versions": "", "until": date.max, "basis": "measured"}
+    monkeypatch.setattr(parity_gate, "load_defects", lambda: [Defect(rows=ON.id, **what)])
+    suite.measured(REFERENCE, range(40))
+    suite.measured(ON, range(100))
+    verdict = {"outcome": "fail" if known else "pass", "known_defect": known, "reasons": []}
+    write_json(suite.folders[ON.id][0] / "verdict.json", verdict)
+    told, error = checked(suite, ON)
+    assert told[VERDICT] == (Outcome.REPORT if known else Outcome.FAIL)
+    assert isinstance(error, pytest.xfail.Exception if known else GateFailed)
+
+
 def test_a_row_whose_tests_measured_nothing_is_no_verdict_and_is_not_started_again(
     suite: Suite,
 ) -> None:
