@@ -8,6 +8,7 @@ afterwards, and each row's scores, times, drift and parity.
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.run_summary import circumstances, rows_of
+from benchmarks.run_summary import CIRCUMSTANCES, Unreadable, circumstances, rows_of
 from evals.errors import EvalsError, UsageError
 from evals.records import write_json
 from fixtures.hardware.gpus import gpus
@@ -44,40 +45,50 @@ def sessions_of(generation: str) -> dict[str, list[str]]:
 
 
 def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str]) -> dict[str, Any]:
-    """Runs one session, its output on ours."""
-    command = [sys.executable, "-m", "pytest", *words, *others, f"--runs-dir={runs.absolute()}"]
-    print(f"\n== {name}: pytest {' '.join(words)}", flush=True)
+    """Runs one session, its output on ours. `interrupted`: by a signal, to it or to us."""
+    told = ["pytest", *words, *others]
+    command = [sys.executable, "-m", *told, f"--runs-dir={runs.absolute()}"]
+    print(f"\n== {name}: {shlex.join(told)}", flush=True)
     before = [gpu.used >> 20 for gpu in gpus()]
     begun = time.monotonic()
-    code = _run(command)
+    code, interrupted = _run(command)
     seconds = time.monotonic() - begun
     seen: dict[str, Any] = {
         "session": name,
-        "command": ["pytest", *words],
+        "command": told,
         "exit_code": code,
+        "interrupted": interrupted,
         "seconds": round(seconds, 1),
         "gpu_memory_mib_before": before,
         "gpu_memory_mib_after": [gpu.used >> 20 for gpu in gpus()],
         "gpu_processes_after": [str(process) for gpu in gpus() for process in gpu.processes],
     }
     try:
-        return {**seen, "rows": rows_of(runs)}
-    except (EvalsError, OSError, ValueError, KeyError) as error:  # the others' data are not lost
-        return {**seen, "rows": [], "unreadable": repr(error)}
+        return {**seen, "rows": rows_of(runs), **circumstances(runs)}
+    except Unreadable as error:  # the others' data are not lost
+        return {**seen, "rows": [], "unreadable": str(error)}
 
 
-def _run(command: Sequence[str]) -> int:
-    """Ctrl-C reaches it from the terminal and SIGTERM from here: it is left to end by itself."""
+def _run(command: Sequence[str]) -> tuple[int, bool]:
+    """Its exit code, and whether a signal came.
+
+    Ctrl-C reaches it from the terminal and SIGTERM from here: it is left to end by itself.
+    """
+    signals: list[int] = []
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL) as session:
-        before = signal.signal(signal.SIGTERM, lambda *_: session.send_signal(signal.SIGINT))
+
+        def pass_on(number: int, _: object) -> None:
+            signals.append(number)
+            if number == signal.SIGTERM:
+                session.send_signal(signal.SIGINT)
+
+        before = {each: signal.signal(each, pass_on) for each in (signal.SIGTERM, signal.SIGINT)}
         try:
-            while True:
-                try:
-                    return session.wait()
-                except KeyboardInterrupt:
-                    continue
+            code = session.wait()
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for each, handler in before.items():
+                signal.signal(each, handler)
+    return code, bool(signals) or code < 0 or code == pytest.ExitCode.INTERRUPTED
 
 
 def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[str]) -> int:
@@ -96,12 +107,15 @@ def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[
     seen: list[dict[str, Any]] = []
     write_json(out, data)
     for name, words in sessions.items():
-        seen.append(measured(name, words, runs_dir / name, others))
-        data |= circumstances(runs_dir / name)
-        write_json(out, {**data, "options": list(others), "sessions": seen})
-        if seen[-1]["exit_code"] == pytest.ExitCode.INTERRUPTED:
+        session = measured(name, words, runs_dir / name, others)
+        data |= {key: session.pop(key) for key in CIRCUMSTANCES if key in session}
+        seen.append(session)
+        write_json(out, {**data, "sessions": seen})
+        if not session["rows"]:
+            print(f"\n== {name}: nothing was measured, or it cannot be read", flush=True)
+        if session["interrupted"]:
             return 2
-        if seen[-1]["exit_code"] == pytest.ExitCode.USAGE_ERROR:
+        if session["exit_code"] == pytest.ExitCode.USAGE_ERROR:
             break
     return int(any(session["exit_code"] or not session["rows"] for session in seen))
 
@@ -121,6 +135,8 @@ def main(words: Sequence[str] | None = None) -> int:
     for name in told.sessions or ():
         if name not in known:
             parser.error(f"--sessions: {name!r} is unknown; allowed: {', '.join(known)}")
+    if any(word.startswith("-m") for word in told.others):
+        parser.error("-m: each session has its own")
     chosen = {name: known[name] for name in told.sessions or known}
     try:
         return measure_all(chosen, told.runs_dir, told.out, told.others)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from evals.errors import EvalsError
 from evals.records import read_run
 from evals.saved import load_run
-from fixtures.measuring.reference_texts import FILE, read_texts
+from fixtures.measuring.reference_texts import FILE, other_prompts, read_texts
+
+T = TypeVar("T")
 
 FACTS = (
     "attention_backend",
@@ -27,32 +30,63 @@ PARITY = (
     *("outcome", "cells", "difference", "interval", "p", "corrected", "changed_texts"),
     *("effective", "smallest", "repeats"),
 )
+CIRCUMSTANCES = ("machine", "versions", "commit", "gpus", "server")
 SCORES = ("accuracy", "accuracies", "interval", "counts", "stopped", "protocol", "known_defect")
 
 
-def rows_of(runs: Path) -> list[dict[str, Any]]:
-    """Each row that was measured into this folder, by time; repeats are one row.
+class Unreadable(Exception):
+    """A run folder is damaged: what is wrong."""
 
-    Raises UsageError for a damaged run.
+
+def rows_of(runs: Path) -> list[dict[str, Any]]:
+    """Each row that was begun in this folder, by time; repeats are one row.
+
+    One without a verdict (its server did not start, say, or the run is one of those that
+    `--repeats auto` adds for a parity gate) has the outcome None. Raises Unreadable.
     """
-    verdicts = sorted(runs.glob("*/verdict.json"))
-    return [_row(file.parent, _read(file)) for file in verdicts]
+    return _readable(lambda: _rows(runs))
 
 
 def circumstances(runs: Path) -> dict[str, Any]:
-    """Machine, versions and commit of the newest run; empty where there is none."""
+    """Machine, versions and commit of the newest run; empty where there is none.
+
+    Raises Unreadable.
+    """
     files = sorted(runs.glob("*/run.json"))
-    if not files:
-        return {}
-    about = read_run(files[-1].parent)
+    return _readable(lambda: _circumstances(read_run(files[-1].parent))) if files else {}
+
+
+def _readable(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except (EvalsError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Unreadable(repr(error)) from error
+
+
+def _circumstances(about: Mapping[str, Any]) -> dict[str, Any]:
     build = dict(about.get("server", {}).get("facts", {}).get("build", {}))
     build.pop("location", None)  # a path of that machine
     told: dict[str, Any] = {k: about[k] for k in ("machine", "versions", "commit") if k in about}
     return {**told, "gpus": about.get("server", {}).get("gpus"), "server": build}
 
 
+def _rows(runs: Path) -> list[dict[str, Any]]:
+    verdicts = {file.parent: _read(file) for file in runs.glob("*/verdict.json")}
+    judged = {Path(run).name for verdict in verdicts.values() for run in verdict["runs"]}
+    others = [folder for folder in runs.glob("*/") if folder.name not in judged]
+    return [
+        _row(folder, verdicts[folder]) if folder in verdicts else _unjudged(folder)
+        for folder in sorted([*verdicts, *others])
+    ]
+
+
+def _unjudged(folder: Path) -> dict[str, Any]:
+    _, _, row = folder.name.partition("-")  # after the time
+    return {"row": row, "outcome": None, "parity": _parities(folder)}
+
+
 def _row(folder: Path, verdict: Mapping[str, Any]) -> dict[str, Any]:
-    names = [Path(run).name for run in verdict.get("runs") or (folder,)]
+    names = [Path(run).name for run in verdict["runs"]]
     runs = [folder.parent / name for name in names]
     abouts = [read_run(run) for run in runs]
     server = abouts[0].get("server", {})
@@ -74,20 +108,26 @@ def _row(folder: Path, verdict: Mapping[str, Any]) -> dict[str, Any]:
         "repeats": _flips(verdict.get("repeats")),
         "texts_of_the_reference": [_identical(run) for run in runs],
         "logprob_change": _drift(runs[0]),  # of the server, measured once
-        "parity": [_parity(_read(file)) for file in sorted(folder.glob("parity-*.json"))],
+        "parity": _parities(folder),
         "server": {key: facts[key] for key in FACTS if key in facts},
         "log": [line.partition(": ")[0] for line in facts.get("log_told", ())],  # the meanings
     }
 
 
 def _identical(run: Path) -> int | None:
-    """How many texts are those of `reference.jsonl` beside the weights; None: it has none."""
+    """How many texts are those of `reference.jsonl` beside the weights.
+
+    None where there is no such file, or it is of other prompts.
+    """
     saved = load_run(run, damaged=True)
     weights = saved.about["row"]["model"].get("path")
     file = Path(weights) / FILE if weights else None
     if file is None or not file.exists():
         return None
     wanted = read_texts(file)
+    asked = [(record.id, record.prompt_sha256) for record in saved.records]
+    if other_prompts(wanted, asked, file):
+        return None
     return sum(
         wanted[question].same(record.text)
         for question, record in saved.answered.items()
@@ -101,6 +141,10 @@ def _drift(run: Path) -> dict[str, Any] | None:
         return None
     content = _read(file)
     return {"outcome": content["outcome"], "bounds": content["bounds"], **content["drift"]}
+
+
+def _parities(folder: Path) -> list[dict[str, Any]]:
+    return [_parity(_read(file)) for file in sorted(folder.glob("parity-*.json"))]
 
 
 def _parity(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.canaries import main, measure_all, sessions_of
+from benchmarks.run_summary import Unreadable, circumstances, rows_of
 from evals.errors import RecordsNotWritten
 from tests.sessions import ROOT, outside, wait_until
 from tests.sglang_double.sessions import Machine
@@ -122,13 +123,49 @@ def test_data_that_cannot_be_written_are_refused_before_anything_runs(machine: M
     assert machine.starts == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_session_ends_by_itself_and_is_kept(
-    machine: Machine, how: signal.Signals
-) -> None:
-    machine.told["double"] += ["--delay", "0.5"]
+def test_a_row_whose_server_does_not_start_is_there_without_an_outcome(machine: Machine) -> None:
+    machine.told["refuses"] = {"triton": "ValueError: no"}
     (machine.folder / "told.json").write_text(json.dumps(machine.told))
+    machine.rows("", 'backend = "triton"')
+    code, data = measured(machine)
+    assert (code, data["sessions"][0]["exit_code"]) == (1, 11)
+    fa3, triton = data["sessions"][0]["rows"]
+    assert (fa3["row"], fa3["outcome"]) == ("tiny-fa3-h200", "pass")
+    assert triton == {"row": "tiny-triton-h200", "outcome": None, "parity": []}
+
+
+def test_a_damaged_run_is_told_and_ends_nothing(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for damage, read in ((("run.json", "{"), circumstances), (("verdict.json", "[]"), rows_of)):
+        folder = tmp_path / damage[0] / "20261201T000000-row"
+        folder.mkdir(parents=True)
+        (folder / damage[0]).write_text(damage[1])
+        with pytest.raises(Unreadable):
+            read(folder.parent)
     machine.rows("")
+    plugin = machine.folder / "damaging.py"
+    plugin.write_text(
+        "def pytest_unconfigure(config):\n"
+        "    for file in config.getoption('runs_dir').glob('*/run.json'):\n"
+        "        file.write_text('{')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(machine.folder))
+    code, data = measured(machine, "-p", "damaging")
+    assert (code, data["sessions"][0]["exit_code"], data["sessions"][0]["rows"]) == (1, 0, [])
+    assert "run.json" in data["sessions"][0]["unreadable"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_session_ends_by_itself_and_no_other_comes(
+    machine: Machine, how: signal.Signals, fails: bool
+) -> None:
+    """Also where a gate had failed before, which the session's exit code then tells."""
+    machine.told["besides"] = {"triton": ["--delay", "0.5"]}
+    machine.told["double"][-1] = "0.5" if fails else "0.96"
+    (machine.folder / "told.json").write_text(json.dumps(machine.told))
+    machine.rows("", 'backend = "triton"')
     runs, out = machine.folder / "runs", machine.folder / "data.json"
     others = ("tests/accuracy", "-p", "no:cacheprovider", *machine.options)
     call = f"{{'one': ['-m', 'h200'], 'two': []}}, Path({str(runs)!r}), Path({str(out)!r})"
@@ -146,7 +183,7 @@ def test_an_interrupted_session_ends_by_itself_and_is_kept(
         text=True,
     ) as process:
         try:
-            wait_until(lambda: any(runs.glob("one/*/answers.jsonl")), 60)
+            wait_until(lambda: any(runs.glob("one/*triton*/answers.jsonl")), 60)
             # Ctrl-C reaches all of a terminal's processes, the other signal only this one.
             os.killpg(process.pid, how) if how is signal.SIGINT else process.send_signal(how)
             said, _ = process.communicate(timeout=60)
@@ -157,7 +194,9 @@ def test_an_interrupted_session_ends_by_itself_and_is_kept(
     assert "deselected in" in said  # pytest's last line
     assert machine.left() == []
     (session,) = json.loads(out.read_text("utf-8"))["sessions"]
-    assert (session["session"], session["exit_code"]) == ("one", 2)
+    assert (session["session"], session["interrupted"]) == ("one", True)
+    assert session["exit_code"] == (10 if fails else 2)
+    assert [row["outcome"] for row in session["rows"]] == ["fail" if fails else "pass", None]
 
 
 def test_an_unknown_session_is_refused_with_those_there_are(
@@ -166,6 +205,14 @@ def test_an_unknown_session_is_refused_with_those_there_are(
     with pytest.raises(SystemExit, match="2"):
         main(["--sessions", "canaries", "all", "--out", "data.json"])
     assert "'all' is unknown; allowed: canaries, repeats-50, repeats-512" in capsys.readouterr().err
+
+
+def test_a_session_s_own_selection_cannot_be_taken_away(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--out", "data.json", "--", "-m", "merge"])
+    assert "-m: each session has its own" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
