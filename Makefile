@@ -11,7 +11,7 @@ accuracy: .venv/ready
 
 # The project's own tests.
 test: .venv/ready check
-	$(PYTEST) tests/unit tests/faults tests/end_to_end -m "not long"
+	$(PYTEST) -n 2 tests/unit tests/faults tests/end_to_end -m "not long"
 
 check: .venv/ready
 	$(BIN)/ruff check .
