@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.run_summary import CIRCUMSTANCES, Unreadable, circumstances, rows_of
+from benchmarks.run_summary import Unreadable, circumstances, rows_of
 from evals.errors import EvalsError, UsageError
 from evals.records import write_json
 from fixtures.hardware.gpus import gpus
@@ -44,8 +44,13 @@ def sessions_of(generation: str) -> dict[str, list[str]]:
     }
 
 
-def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str]) -> dict[str, Any]:
-    """Runs one session, its output on ours. `interrupted`: by a signal, to it or to us."""
+def measured(
+    name: str, words: Sequence[str], runs: Path, others: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Runs one session, its output on ours: what it showed, and on what.
+
+    `interrupted`: by a signal, to it or to us.
+    """
     told = ["pytest", *words, *others]
     command = [sys.executable, "-m", *told, f"--runs-dir={runs.absolute()}"]
     print(f"\n== {name}: {shlex.join(told)}", flush=True)
@@ -64,9 +69,9 @@ def measured(name: str, words: Sequence[str], runs: Path, others: Sequence[str])
         "gpu_processes_after": [str(process) for gpu in gpus() for process in gpu.processes],
     }
     try:
-        return {**seen, "rows": rows_of(runs), **circumstances(runs)}
+        return {**seen, "rows": rows_of(runs)}, circumstances(runs)
     except Unreadable as error:  # the others' data are not lost
-        return {**seen, "rows": [], "unreadable": str(error)}
+        return {**seen, "rows": [], "unreadable": str(error)}, {}
 
 
 def _run(command: Sequence[str]) -> tuple[int, bool]:
@@ -107,8 +112,8 @@ def measure_all(sessions: Sessions, runs_dir: Path, out: Path, others: Sequence[
     seen: list[dict[str, Any]] = []
     write_json(out, data)
     for name, words in sessions.items():
-        session = measured(name, words, runs_dir / name, others)
-        data |= {key: session.pop(key) for key in CIRCUMSTANCES if key in session}
+        session, on = measured(name, words, runs_dir / name, others)
+        data |= on
         seen.append(session)
         write_json(out, {**data, "sessions": seen})
         if not session["rows"]:

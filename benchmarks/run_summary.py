@@ -30,7 +30,6 @@ PARITY = (
     *("outcome", "cells", "difference", "interval", "p", "corrected", "changed_texts"),
     *("effective", "smallest", "repeats"),
 )
-CIRCUMSTANCES = ("machine", "versions", "commit", "gpus", "server")
 SCORES = ("accuracy", "accuracies", "interval", "counts", "stopped", "protocol", "known_defect")
 
 

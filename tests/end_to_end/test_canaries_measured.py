@@ -199,20 +199,19 @@ def test_an_interrupted_session_ends_by_itself_and_no_other_comes(
     assert [row["outcome"] for row in session["rows"]] == ["fail" if fails else "pass", None]
 
 
-def test_an_unknown_session_is_refused_with_those_there_are(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sessions", "all"], "'all' is unknown; allowed: canaries, repeats-50, repeats-512"),
+        (["--", "-m", "merge"], "-m: each session has its own"),
+    ],
+)
+def test_an_unknown_session_and_another_selection_are_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], says: str
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["--sessions", "canaries", "all", "--out", "data.json"])
-    assert "'all' is unknown; allowed: canaries, repeats-50, repeats-512" in capsys.readouterr().err
-
-
-def test_a_session_s_own_selection_cannot_be_taken_away(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["--out", "data.json", "--", "-m", "merge"])
-    assert "-m: each session has its own" in capsys.readouterr().err
+        main(["--out", "data.json", *words])
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
